@@ -84,7 +84,7 @@ const VERDICTS: Record<string, string> = {
 }
 
 /** Best first, without the match. Each name leads to the record, which the answer has. */
-function showCandidates(answer: { candidates: readonly Candidate[]; match?: Candidate | null }): Content {
+function showCandidates(answer: Parameters<typeof candidateRows>[0]): Content {
   // A search decides nothing.
   const reasons = answer.match === undefined ? [] : candidateRows(answer).map(({ reason }) => toWords(reason))
   const rows = answer.candidates.flatMap(({ company, score }, at) => {

@@ -9,14 +9,13 @@ import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf, proposeColumns, proposeHeaderRow } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../agent/buyer/lists/plan.ts'
-import { paidOf, readPurchasedRows } from '../agent/buyer/lists/purchased-rows.ts'
+import { listPurchases, sumOf } from '../agent/buyer/library/purchase-state.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
-import { openBuyers, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
-import type { Operation } from '../agent/operation/operation.ts'
+import { openListBuyer, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
 import { present, toHead, withdraw } from './answers.ts'
 import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
-import { baseUrl, mode, priceOf, showPrice, urlOf } from './question.ts'
+import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
 
@@ -43,16 +42,14 @@ const lines = find('#lines') as HTMLTextAreaElement
 const file = find('#file') as HTMLInputElement
 
 /** What the button does. */
-let run = async (): Promise<void> => {}
+export let press = async (): Promise<void> => {}
 
 /** Sets the button. Returns whether it still has this work: another list can be chosen meanwhile. */
 function offer(verb: string, price = 0, work = async () => {}): () => boolean {
-  run = work
+  press = work
   showPrice(verb, price)
-  return () => run === work
+  return () => press === work
 }
-
-export const press = (): Promise<void> => run()
 
 /** The history entry keeps the list for a reload and for Back. */
 const keep = (given: Given) => history.replaceState(given.bytes.length > KEPT_BYTES_MAX ? null : given, '')
@@ -146,15 +143,13 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
 
 async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
   const rows: BoughtRow[] = []
-  const total = list.rows.length
   const show = showProgress({ note: say, now: SHARED.runtime.now, isTerminal: true })
-  const tell = () => show({ phase: 'Rows', share: rows.length / total, count: `${rows.length} of ${total}` })
+  const tell = () => show({ phase: 'List', rows: rows.length, share: rows.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
-  const buyers = openBuyers({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
-  const buyerOf = (operation: Operation, count: number) => buyers(count * priceOf(operation))
+  const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buyerOf, runtime: SHARED.runtime })) {
+    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime })) {
       rows.push(...results)
       tell()
     }
@@ -162,8 +157,8 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
   } catch (cause) {
     say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
   }
-  const after = await readPurchasedRows(storage, { baseUrl, now: new Date(), listed: new Set() })
-  showResults(given, list, rows, paidOf(after) - paidOf(plan.purchased))
+  const after = await listPurchases(storage, new Date())
+  showResults(given, list, rows, sumOf(after, 'paid') - sumOf(plan.purchased.all, 'paid'))
 }
 
 /** The rows of the list in its order, with what a person has decided. `paid` is in micro-USDC. */

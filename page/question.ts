@@ -68,7 +68,10 @@ export function fillForm(): void {
   for (const fields of form.querySelectorAll('fieldset')) fields.hidden = fields.disabled = fields !== shown
   if (!shown) return
   find('#intro h1').textContent = find('legend', shown).textContent
-  for (const input of namedInputs(shown)) input.value = (shown === box ? text : members[input.name]) ?? ''
+  // A person can type before the script has arrived.
+  for (const input of namedInputs(shown))
+    input.value =
+      (shown === box ? text : members[input.name]) ?? (document.readyState === 'complete' ? '' : input.value)
   // Filled options are seen.
   for (const more of shown.querySelectorAll('details')) more.open = namedInputs(more).some(({ value }) => value !== '')
 }
@@ -99,6 +102,6 @@ export function readForm(): Operation | undefined {
 
 /** Says what the button does, and what it costs. */
 export function showPrice(verb: string, price = 0): void {
-  go.textContent = price === 0 ? verb : `${verb}, ${usdc(price)}`
+  Object.assign(go, { disabled: false, textContent: price === 0 ? verb : `${verb}, ${usdc(price)}` })
   find('#price').textContent = usdc(price)
 }

@@ -3,7 +3,13 @@ import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/syn
 import { candidateByNumber } from './search/by-number.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
 import type { lookup } from '../operation/lookup.ts'
-import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from '../operation/result.ts'
+import {
+  MATCH_MARGIN_MIN,
+  MATCH_SCORE_MIN,
+  MATCHING_VERSION,
+  SCORE_DEFINITION,
+  type Candidate,
+} from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
 import type { resolve, ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
@@ -85,9 +91,6 @@ function ranked(candidates: Candidate[], isTruncated: boolean) {
     score_definition: SCORE_DEFINITION,
   }
 }
-
-const MATCH_SCORE_MIN = 900
-const MATCH_MARGIN_MIN = 80
 
 /** Expects the candidates in descending order of score. The first rule that applies decides. */
 export function decideStatus(

@@ -11,6 +11,7 @@ import { batch, SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { textInput } from '../operation/resource.ts'
 import { toUsdc, type Mode } from '../payment/terms.ts'
 import { addDefinition, modeOption, option, type Definition } from './definition.ts'
+import { toBaseUrl } from './library/purchase-request.ts'
 import { LISTS } from './lists/commands.ts'
 import { LOCAL_SERVERS } from './local-servers.ts'
 import { readTypedInput } from './typed-input.ts'
@@ -37,7 +38,7 @@ const CLIENT_OPTIONS = () => [
   option(
     '--url <url>',
     'the URL of the service; in irish-company-agent by default that of its configuration',
-    parseHttpUrl,
+    toBaseUrl,
   ),
   option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox'),
   modeOption(),

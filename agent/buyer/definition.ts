@@ -1,9 +1,8 @@
 /** A command of the buyer as a row of a table, and how the command line gets it. */
 import { join } from 'node:path'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { openAuthorizationCheck } from './library/authorization-state.ts'
-import { toBaseUrl } from './library/purchase-request.ts'
 import type { CommandContext, CommandResult, FindService } from '../command-line/context.ts'
 
 type Values = Record<string, string | number | boolean | undefined>
@@ -31,12 +30,21 @@ export interface Definition {
 }
 
 type Need = 'url' | 'keyFile'
-type Target = Awaited<ReturnType<typeof readTarget>>
+export type Target = Awaited<ReturnType<typeof readTarget>>
 
+/** @param parse throws an error with the rule that a value breaks */
 export function option(flags: string, description: string, parse?: (text: string) => unknown): Option {
   const made = new Option(flags, description)
-  return parse ? made.argParser(parse) : made
+  if (!parse) return made
+  return made.argParser((text) => {
+    try {
+      return parse(text)
+    } catch (cause) {
+      throw cause instanceof InvalidArgumentError ? cause : new InvalidArgumentError(`${(cause as Error).message}.`)
+    }
+  })
 }
+
 export const required = (made: Option): Option => made.makeOptionMandatory()
 export const modeOption = () => option('--mode <mode>', 'the network to pay on').choices(['testnet', 'mainnet'])
 
@@ -65,30 +73,31 @@ export function addDefinition(
   })
 }
 
-type ClientOptions = Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'rpc', string>> & {
+interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'rpc', string>> {
+  /** Determines network, asset and domain, whatever the service says. */
   mode?: Mode
   maxAmount?: number
-} & Partial<Record<'a2a' | 'json' | 'verbose', boolean>>
+  a2a?: boolean
+  json?: boolean
+  verbose?: boolean
+}
 
 async function readTarget(context: CommandContext, command: Command, findService: FindService, needs: Need[]) {
   const service = await findService(context)
   const options = command.optsWithGlobals<ClientOptions>()
-  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount, a2a = false, a2aUrl, rpc } = options
+  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount: amountMax, rpc, ...others } = options
   const { keyFile = service && join(service.dataDirectory, 'sandbox', 'buyer.key') } = options
   for (const [need, value] of Object.entries({ url, keyFile }))
     if (value === undefined && needs.includes(need as Need))
       command.error(`error: option '--${need === 'url' ? 'url' : 'key-file'}' is required`)
-  const { asset } = DEPLOYMENTS[mode]
+  const node = rpc === undefined ? undefined : { url: rpc, asset: DEPLOYMENTS[mode].asset }
   return {
-    baseUrl: toBaseUrl(url ?? ''),
-    keyFile: keyFile ?? '',
+    ...others,
     mode,
-    amountMax: maxAmount,
-    a2a,
-    a2aUrl,
-    json: options.json,
-    verbose: options.verbose,
-    readAuthorization: rpc === undefined ? undefined : openAuthorizationCheck(context.fetch, { url: rpc, asset }),
+    amountMax,
+    baseUrl: url ?? '',
+    keyFile: keyFile ?? '',
+    readAuthorization: node && openAuthorizationCheck(context.fetch, node),
     purchasesDirectory: join(service?.dataDirectory ?? '.', 'purchases'),
   }
 }

@@ -1,12 +1,14 @@
 /** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { ADDRESS_PATTERN } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
+import { matching, parseAmount, parseHttpUrl, parsePort } from '../command-line/arguments.ts'
 import type { CommandResult } from '../command-line/context.ts'
 import { readVersion } from '../command-line/version.ts'
 import { signerOf } from './library/signer.ts'
 import { readPrivateKey } from './library/private-key.ts'
+import { toBaseUrl } from './library/purchase-request.ts'
 import { highestPrice } from './library/quote.ts'
 import { modeOption, option, required, type Call, type Definition } from './definition.ts'
 
@@ -29,12 +31,14 @@ const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 /** The register changes daily. Within this time an equal request returns the bought answer. */
 const ANSWER_AGE_SECONDS_MAX = 86_400
 
+const parseAddress = matching(ADDRESS_PATTERN, 'It must be 0x and 40 hex digits.')
+
 const limitOptions = () => [
-  option('--url <url>', 'the URL of the service; required', parseHttpUrl),
+  option('--url <url>', 'the URL of the service; required', toBaseUrl),
   option('--key-file <file>', 'the private key of the buyer; required'),
   required(option('--folder <folder>', 'the purchases and the spending of each day; a secret')),
   modeOption(),
-  option('--pay-to <address>', 'the receiver of payments').default(
+  option('--pay-to <address>', 'the receiver of payments', parseAddress).default(
     'published',
     'the one of the first purchase in the folder',
   ),

@@ -1,5 +1,6 @@
 /** Parsers of command-line values that several commands take. */
 import { InvalidArgumentError } from 'commander'
+import { formOf, TABLE_ENDS } from './table/table-name.ts'
 
 /** A parser of an option. It returns a text that matches, and otherwise fails with `rule`. */
 export const matching = (pattern: RegExp, rule: string) => (text: string) => {
@@ -11,7 +12,7 @@ const checkWhole = matching(/^[1-9][0-9]{0,6}$/, 'It must be a whole number from
 
 export const parseWholeNumber = (text: string) => Number(checkWhole(text))
 
-const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of micro-USDC.')
+const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of micro-USDC, from 1.')
 
 export const parseAmount = (text: string) => Number(checkAmount(text))
 
@@ -32,4 +33,9 @@ export function parseSeparator(text: string): string {
   if (!/^[^"\r\n]{1,8}$/.test(separator))
     throw new InvalidArgumentError('It must have 1 to 8 characters, and no quote.')
   return separator
+}
+
+export function parseTableName(text: string): string {
+  if (formOf(text) === undefined) throw new InvalidArgumentError(`Its name must end with one of ${TABLE_ENDS}.`)
+  return text
 }

@@ -1,6 +1,8 @@
 /** A candidate as one row, in every output: enough to tell two equal names apart. Runs in browsers too. */
 import type { Company } from '../../store/dataset/company.ts'
-import type { Candidate } from '../operation/result.ts'
+import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
+import { withoutLeadingForm, type ParsedName } from '../../store/index/suffixes.ts'
+import { MATCH_MARGIN_MIN, MATCH_SCORE_MIN, type Candidate } from '../operation/result.ts'
 
 export const CANDIDATE_COLUMNS = [
   'number',
@@ -13,9 +15,13 @@ export const CANDIDATE_COLUMNS = [
   'reason',
 ] as const
 
-/** In one line. */
-export const addressOf = ({ registered_address: { lines, eircode } }: Company): string =>
-  [...lines, eircode].filter(Boolean).join(', ')
+/** A value of a record in one line. */
+export function showValue(value: Company[keyof Company]): string {
+  if (value === null || typeof value === 'string') return value ?? 'none'
+  return [...value.lines, value.eircode].filter(Boolean).join(', ')
+}
+
+export const addressOf = ({ registered_address: address }: Company): string => showValue(address)
 
 export type CandidateRow = Record<(typeof CANDIDATE_COLUMNS)[number], string>
 
@@ -34,19 +40,22 @@ export const companyRow = (company: Company): CandidateRow => ({
 export const describeCandidate = ({ number, name, status, address, registered_date: date }: CandidateRow): string =>
   [number, name, status, address, date && `registered ${date}`].filter(Boolean).join(', ')
 
-/** The candidates of an answer, with the reason why each is not its match. */
-export function candidateRows({
-  match,
-  candidates,
-}: {
-  match?: Candidate | null
+/** What decides about the candidates of an answer. A search has no match. */
+interface Ranking {
   candidates: readonly Candidate[]
-}): CandidateRow[] {
-  const isMatch = ({ company }: Candidate) => company.company_number === match?.company.company_number
-  return candidates.map((candidate) => ({
+  match?: Candidate | null
+  query: { name?: string | undefined; q?: string | undefined }
+}
+
+/** The candidates of an answer, with the reason why each is not its match. */
+export function candidateRows(answer: Ranking): CandidateRow[] {
+  return answer.candidates.map((candidate) => ({
     ...companyRow(candidate.company),
     score: String(candidate.score),
-    reason: isMatch(candidate) ? '' : doubtsOf(candidate, candidates).join('; '),
+    reason:
+      candidate.company.company_number === answer.match?.company.company_number
+        ? ''
+        : doubtsOf(candidate, answer).join('; '),
   }))
 }
 
@@ -56,15 +65,34 @@ const CONFLICTS: Record<Candidate['conflicts'][number], string> = {
   number_mismatch: 'the number is another one',
 }
 
-function doubtsOf({ company, score, match_type, signals, conflicts }: Candidate, all: readonly Candidate[]): string[] {
+function doubtsOf(candidate: Candidate, { candidates, query: { name, q = '' } }: Ranking): string[] {
+  const { company, score, match_type, signals, conflicts } = candidate
   const doubts = conflicts.map((code) => CONFLICTS[code])
   if (signals.address_contains === false) doubts.push('the address lacks the given text')
-  if (match_type === 'fuzzy_name')
-    doubts.push(`the name is only ${Math.round(signals.name_similarity * 100)} % similar`)
+  if (match_type === 'fuzzy_name') doubts.push(nameDoubt(candidate, name ?? q))
   if (company.dissolved_date !== null) doubts.push(`dissolved on ${company.dissolved_date}`)
-  const isShared = all.some((other) => other.score === score && other.company.company_number !== company.company_number)
-  if (isShared) doubts.push('another company has the same score')
+  const best = Math.max(...candidates.flatMap((each) => (each === candidate ? [] : each.score)))
+  if (best === score) doubts.push('another company has the same score')
+  else if (score >= MATCH_SCORE_MIN && score - best < MATCH_MARGIN_MIN)
+    doubts.push(`another company has ${best} points`)
   return doubts
+}
+
+/** The words around the one name in the other, or else how similar they are. */
+function nameDoubt({ company: { legal_name: legal }, signals }: Candidate, asked: string): string {
+  const name = parseName(legal)
+  const more = wordsAround(normaliseWords(asked), name)
+  if (more) return `the query also has "${more}"`
+  const missing = wordsAround(name.core, parseName(asked))
+  if (missing) return `the name also has "${missing}"`
+  return `the name is only ${Math.floor(signals.name_similarity * 100)} % similar`
+}
+
+/** Undefined if the words lack the name. */
+function wordsAround(words: readonly string[], { core, suffix }: ParsedName): string | undefined {
+  const at = words.findIndex((_, start) => core.every((word, index) => words[start + index] === word))
+  if (at < 0) return undefined
+  return [...words.slice(0, at), ...withoutLeadingForm(words.slice(at + core.length), suffix)].join(' ')
 }
 
 const EVIDENCE = {

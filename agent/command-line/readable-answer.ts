@@ -4,7 +4,14 @@ import type { HistoryResponse } from '../operation/history.ts'
 import type { ResolveResponse } from '../operation/resolve.ts'
 import type { SearchResponse } from '../operation/search.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { addressOf, CANDIDATE_COLUMNS, candidateRows, companyRow, describeCandidate } from './candidate-row.ts'
+import {
+  addressOf,
+  CANDIDATE_COLUMNS,
+  candidateRows,
+  companyRow,
+  describeCandidate,
+  showValue,
+} from './candidate-row.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
 export function toReadable(operation: string, answer: unknown): string[] | undefined {
@@ -40,15 +47,12 @@ export function versionCells(
   all: HistoryResponse['versions'],
 ): string[] {
   const changes = changed.map((field) => {
-    const values = [all[at - 1]?.company, company].flatMap((of) => (of ? [valueOf(of, field)] : []))
+    const values = [all[at - 1]?.company, company].flatMap((of) => (of ? showValue(of[field]) : []))
     return `${field}: ${values.join(' → ')}`
   })
   const { legal_name = '', status = '' } = company ?? {}
   return [first_seen.date, last_seen?.date ?? 'today', state, legal_name, status ?? '', changes.join('; ')]
 }
-
-const valueOf = (company: Company, field: HistoryResponse['versions'][number]['changed'][number]): string =>
-  field === 'registered_address' ? addressOf(company) : (company[field] ?? 'nothing')
 
 export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'changed']
 
@@ -88,14 +92,7 @@ const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] =>
 /** Columns of equal width. */
 export function toTable(rows: readonly string[][], header?: string[]): string[] {
   const all = header ? [header, ...rows] : rows
-  const widths = all.reduce<number[]>(
-    (most, row) => row.map((text, index) => Math.max(most[index] ?? 0, text.length)),
-    [],
-  )
-  return all.map((row) =>
-    row
-      .map((text, index) => text.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  const widths = all[0]?.map((_, index) => Math.max(...all.map((row) => row[index]?.length ?? 0))) ?? []
+  const toLine = (row: string[]) => row.map((text, index) => text.padEnd(widths[index] ?? 0)).join('  ')
+  return all.map((row) => toLine(row).trimEnd())
 }

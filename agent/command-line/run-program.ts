@@ -37,7 +37,7 @@ export async function runProgram(
   program.version(await readVersion(), '--version', 'print the version')
   try {
     await program.parseAsync(args, { from: 'user' })
-    return exitStatus(result)
+    return typeof result === 'number' ? result : result ? EXIT_DONE : EXIT_FAILED
   } catch (cause) {
     // Commander throws for usage errors, and for --help with exit status 0.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE
@@ -50,11 +50,6 @@ export async function runProgram(
 function firstLine(cause: unknown, { describeFailure }: ProgramDefinition): string {
   if (!(cause instanceof Error)) return 'The command failed for an unknown reason'
   return describeFailure(cause).split('\n', 1)[0] ?? ''
-}
-
-function exitStatus(result: CommandResult): number {
-  if (typeof result === 'number') return result
-  return result ? EXIT_DONE : EXIT_FAILED
 }
 
 function createProgram({ name, description, help, commands }: ProgramDefinition, context: CommandContext): Command {

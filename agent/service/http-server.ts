@@ -3,16 +3,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, STATUS_CODES } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
 import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
-import { commonHeaders, refuse, renderOutcome, type HttpResponseContent } from '../transport/http/response.ts'
-import { refused } from '../operation/outcome.ts'
+import { commonHeaders, refuse, refuseAndClose, writeAndClose } from '../transport/http/response.ts'
 import type { WIRE_CODES } from '../operation/refusal.ts'
 import type { Config } from './config.ts'
 
@@ -20,8 +18,6 @@ import type { Config } from './config.ts'
 const STOP_TIMEOUT_MS = 70_000
 /** Connections that wait to be accepted. Node's default of 511 is full within a second of an attack. */
 const BACKLOG = 4_096
-/** The time in which a client can read an error answer. What it sends meanwhile is discarded. */
-const LINGER_MS = 1_000
 
 /** Names end in the unit; counts have none. Node's defaults are in brackets. */
 const LIMITS = {
@@ -58,12 +54,12 @@ export async function startHttpServer({ config, budgets, clock, report, ...optio
     const code = findFault(request, limits)
     if (!request.socket.writable) response.destroy()
     else if (code === undefined) listener(request, response)
-    else refuse(response.setHeader('Connection', 'close'), { code })
+    else refuseAndClose(response, { code })
   }
   const connections = new Connections({ limits, budgets, trustedProxies, clock, report, answer })
   const messages = expressMessages((socket) => connections.isFull(socket))
-  const parts = { connections, classes: messages.options, headers: commonHeaders(baseUrl) }
-  const server = createLimitedServer(limits, parts)
+  const headers = commonHeaders(baseUrl)
+  const server = createLimitedServer(limits, { connections, classes: messages.options, headers })
   server.listen({ port, host, backlog: BACKLOG })
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
@@ -107,9 +103,7 @@ function createLimitedServer(
     const isInLastBody = last?.req.complete === false
     const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () => {
-      const reply = renderOutcome(refused({ code }))
-      const own = { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers }
-      if (socket.writable) writeAndClose(socket, { ...reply, headers: own })
+      if (socket.writable) writeAndClose(socket, { code }, { ...headers, [REQUEST_ID_HEADER]: requestId })
       else socket.destroySoon()
     }
     // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.
@@ -179,17 +173,6 @@ function findFault(request: IncomingMessage, limits: HttpServerLimits): WireCode
 function toWireCode({ code }: NodeJS.ErrnoException): WireCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
-}
-
-/** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
-function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseContent): void {
-  const own = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
-  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(timer))
-  socket.once('end', () => socket.destroySoon())
-  socket.resume()
 }
 
 /** A closed server no longer checks the time limit of a request. */

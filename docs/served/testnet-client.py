@@ -40,13 +40,12 @@ BASE_URL = "http://127.0.0.1:4021"  # filled in by the service that serves this 
 
 EXIT_CODES = """exit codes:
   0  bought; with --print-quote: the quote is valid
+  1  certainly not sold: stopped before a payment was sent
   2  invalid arguments
-  3  stopped before a payment was sent
-  4  outcome unknown: keep the payment file and run again with --retry
-  5  the answer differs from the stored one, or its receipt is wrong: see the printed message
+  4  outcome unknown, or a wrong answer or receipt: keep the payment file, and run again with --retry
   6  refused by the service: not sold, certain when the payment has ended
 """
-DONE, NOTHING_SENT, UNKNOWN, MISMATCH, REFUSED = 0, 3, 4, 5, 6
+DONE, NOTHING_SENT, UNKNOWN, REFUSED = 0, 1, 4, 6  # as the commands of the service
 
 # USDC on Base Sepolia, from Circle's list of contracts, and its EIP-712 domain.
 NETWORK = "eip155:84532"
@@ -71,9 +70,10 @@ TEXT_CHARACTERS_MAX = 300  # of printed text from the service
 TIMEOUT_SECONDS = 120  # for a whole request: verification, settlement and reads of the chain take up to 90 s
 
 # After these answers the outcome is unknown, and the same payment is sent again.
-REPEAT_STATUSES = {429, 500, 502, 503}
+REPEAT_STATUSES = {429, 500, 502, 503, 504}
 REPEATS_MAX = 6
 WAIT_SECONDS = 2  # without a Retry-After header
+CLOCK_SKEW_SECONDS = 60  # how far this clock may be ahead of the chain
 WAIT_SECONDS_MAX = 60  # for a longer Retry-After the program stops
 
 # These answers mean "not charged" if they have an error body of the service, except with these codes.
@@ -642,7 +642,7 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
         # A bought answer is never overwritten.
         if stored != received and (transaction is None or stored != without_receipt(received)):
             say_status(answer)
-            raise Stop(MISMATCH, f"THE ANSWER DIFFERS FROM THE STORED ONE, which is still in {path}")
+            raise Stop(UNKNOWN, f"THE ANSWER DIFFERS FROM THE STORED ONE, which is still in {path}")
         say("same answer and transaction as before: nothing was charged again")
     else:
         try:
@@ -656,14 +656,14 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
             say(unclear)
             raise Stop(UNKNOWN, f"do not sign another payment: keep {path} and contact the operator")
         say("refused: the service states that nothing was charged")
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase)))
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase) + CLOCK_SKEW_SECONDS))
         raise Stop(REFUSED, f"not sold: certain from {until} on; other purchases are safe meanwhile")
     say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
     show_json(parse_object(answer.body))
     try:
         say(check_receipt(answer, purchase))
     except (ValueError, KeyError, TypeError, AttributeError) as cause:
-        raise Stop(MISMATCH, f"THE RECEIPT IS WRONG ({printable(str(cause))}). The answer is in {path}") from cause
+        raise Stop(UNKNOWN, f"THE RECEIPT IS WRONG ({printable(str(cause))}). The answer is in {path}") from cause
     return DONE
 
 

@@ -1,4 +1,4 @@
-/** Reads the body of an answer up to a limit, and JSON that may be invalid. */
+/** Reads the body of an answer up to a limit, and UTF-8 and JSON that may be invalid. */
 
 /**
  * Returns undefined, and closes the connection, if the body is longer than `bytesMax`. The bytes are counted after
@@ -14,6 +14,15 @@ export async function readReply({ body }: Response, bytesMax: number): Promise<U
     chunks.push(chunk)
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer())
+}
+
+/** Undefined if the bytes are not UTF-8. Keeps a byte order mark. */
+export function decodeUtf8(bytes: ArrayBuffer | Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 
 /** Undefined if the text is not JSON. */

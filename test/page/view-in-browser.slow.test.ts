@@ -168,6 +168,16 @@ describe('the page in a browser', () => {
     expect(await Promise.all(shown)).to.deep.equal([false, false, false, false, true])
   })
 
+  it('keeps what is typed before its script has arrived', async () => {
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => (arrive = resolve))
+    await page.route('**/main-*.js', (route) => arrived.then(() => route.continue()))
+    await page.goto(service.url, { waitUntil: 'commit' })
+    await page.type('#box', '00000000\n')
+    arrive()
+    await seen('#go', /^Look up/)
+  })
+
   it('says where it can be used if it is opened at another address', async () => {
     await page.goto(service.url.replace('127.0.0.1', 'localhost'))
     await status(/^Open http:\/\/127\.0\.0\.1:\d+ to buy/)

@@ -89,15 +89,11 @@ describe('the free documents', () => {
     const path = '/.well-known/agent-card.json'
     const { etag, 'last-modified': signed } = (await get(path)).headers
     const after = (ms: number) => new Date(Date.parse(String(signed)) + ms).toUTCString()
-    for (const [ms, status] of [
-      [-1_000, 200],
-      [0, 304],
-      [1_000, 304],
-    ] as const) {
+    for (const ms of [-1_000, 0, 1_000]) {
       const reply = await get(path, { 'If-Modified-Since': after(ms) })
-      expect(reply.status, String(ms)).to.equal(status)
+      expect(reply.status, String(ms)).to.equal(ms < 0 ? 200 : 304)
       expect(reply.headers).to.include({ etag, 'last-modified': after(0) })
-      expect(reply.text === '').to.equal(status === 304)
+      expect(reply.text === '').to.equal(ms >= 0)
     }
   })
 

@@ -9,7 +9,7 @@ import { encodeBase64 } from '../../../store/base/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../../payment/extensions.ts'
 import { fetchText, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { Outcome } from './outcome.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -68,30 +68,25 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
-interface Signing {
-  signer: Signer
-  now: Date
-  /** Reserves the amount of the payment before it is signed, and names the reservation. Throws if it must not be. */
-  reserve?: (() => Promise<string>) | undefined
-  onStep?: OnStep | undefined
-}
-
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  { signer, now, reserve, onStep }: Signing,
+  {
+    signer,
+    now,
+    reservation,
+    onStep,
+  }: { signer: Signer; now: Date; reservation?: string | undefined; onStep?: OnStep | undefined },
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
-  const reservation = await reserve?.()
   const typed = typedDataOf(quote, authorization)
   onStep?.({ kind: 'signing', address: signer.address, typed })
   // A signer that throws at once fails as one that rejects.
   const sign = async () => signer.signTypedData(typed)
-  const signature = await sign().catch((cause: unknown) => {
-    throw new PurchaseError('signature_failed', 'The signer gave no signature. Nothing was sent', { cause })
-  })
+  const noSignature = 'The signer gave no signature. Nothing was sent'
+  const signature = await sign().catch(failWith('signature_failed', noSignature))
   const { x402Version, resource } = required
   const extensions = withPaymentId(required.extensions)
   const payload = {
@@ -152,7 +147,7 @@ interface PurchaseTask {
   entry: PurchaseEntry
   key: Key
   /** Throws or rejects if the quote must not be signed. */
-  approve: (quote: DecodedQuote) => void | Promise<void>
+  approve: (request: PurchaseRequest, quote: DecodedQuote) => void | Promise<void>
   /** Limits what may still be signed. Checked after `approve`. */
   allowance?: { left: number } | undefined
   /** Limits the spending of a day. */
@@ -189,13 +184,11 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
-  const unpaid = await sendRequest(runtime, request).catch((cause: unknown) => {
-    throw new PurchaseError('service_unreachable', `Cannot reach ${new URL(request.url).origin}`, { cause })
-  })
+  const unpaid = await sendRequest(runtime, request).catch(failWith('service_unreachable'))
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', entry: undefined }
   const quote = decodeQuote(unpaid.paymentRequired)
-  await approve(quote)
+  await approve(request, quote)
 
   const amount = Number(quote.requirements.amount)
   const signer = await signerOf(key)
@@ -204,8 +197,8 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reserveAmount = reserve && (() => reserve({ purchase: entry.name, amount }))
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reserve: reserveAmount, onStep })
+  const reservation = await reserve?.({ purchase: entry.name, amount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reservation, onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   onStep?.({ kind: 'stored', file: locationOf(entry), payer: signer.address })
@@ -219,11 +212,8 @@ export async function completePurchase(task: CompletedTask, saved: Purchase): Pr
   if (!isSameRequest(saved.request, request))
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
   const purchase = { ...saved, request }
-  const answer = await sendPayment(task, purchase).catch((cause: unknown) => {
-    if (cause instanceof PurchaseError) throw cause
-    const message = 'No answer to the payment arrived, or it could not be saved'
-    throw new PurchaseError('outcome_unknown', message, { file, cause })
-  })
+  const message = 'No answer to the payment arrived, or it could not be saved'
+  const answer = await sendPayment(task, purchase).catch(failWith('outcome_unknown', message, file))
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
   return { ...answer, receipt, entry }
 }

@@ -4,29 +4,22 @@
  * folder-storage.ts needs Node.js.
  */
 import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
+import type { Operation } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../operation/resource.ts'
-import { isPrivateKey } from '../../payment/accounts.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { ADDRESS_PATTERN, isPrivateKey } from '../../payment/accounts.ts'
+import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
-import { chargedBy, type Outcome } from './outcome.ts'
-import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { chargedBy } from './outcome.ts'
+import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
 import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
-import {
-  compareQuote,
-  highestPrice,
-  pinReceiver,
-  requireChecks,
-  toUnreachable,
-  type DecodedQuote,
-  type ExpectedTerms,
-} from './quote.ts'
+import { compareQuote, pinReceiver, requireChecks, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../payment/receipt/read.ts'
-import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
+import { amountOf, DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../payment/terms.ts'
 import { hasEnded, isRefused, maySign, outcomeOf, REPEAT_STATUSES, stateOf } from './purchase-state.ts'
 import type { Key } from './signer.ts'
 import { openSpending } from './spending.ts'
@@ -65,7 +58,7 @@ export interface BuyerOptions {
    */
   expected?: Partial<Omit<ExpectedTerms, 'resource' | 'payTo'>> & {
     payTo?: string | (() => Promise<string>)
-    /** The highest price of one request, in micro-USDC. Default on the testnet: the highest usual price. */
+    /** The highest price of one request, in micro-USDC. Default on the testnet: the usual price of the operation. */
     amountMax?: number
     /**
      * The highest sum of a day in UTC, in micro-USDC, of all processes that use the folder. By default there is none.
@@ -130,8 +123,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
   return { fetch, ...createMethods(options.url, buy) }
 }
 
+/** `limitOf`: the highest price of an operation, in place of `amountMax`. */
+type OpenOptions = BuyerOptions & { limitOf?: (operation: Operation) => number }
+
 /** As {@link createBuyer}, for requests of this program. Calls for a request that is being bought wait for it. */
-export function openBuyer(options: BuyerOptions): Buy {
+export function openBuyer(options: OpenOptions): Buy {
   const settings = toSettings(options)
   const { storage, runtime } = settings
   const running = new Map<string, ReturnType<Buy>>()
@@ -143,23 +139,18 @@ export function openBuyer(options: BuyerOptions): Buy {
     const purchase =
       running.get(name) ??
       buyNamed(settings, name, request)
-        .catch(toPurchaseError)
+        // Whatever else fails before a payment is sent is the storage.
+        .catch(failWith('storage_failed', 'The storage of the purchases failed. Nothing was sent'))
         .finally(() => running.delete(name))
     running.set(name, purchase)
     return purchase
   }
 }
 
-/** Whatever else fails before a payment is sent is the storage. */
-function toPurchaseError(cause: unknown): never {
-  if (cause instanceof PurchaseError) throw cause
-  throw new PurchaseError('storage_failed', 'The storage of the purchases failed. Nothing was sent', { cause })
-}
-
-function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOptions) {
-  const { key, url, expected = {} } = options
-  if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
-    throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
+function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: OpenOptions) {
+  const { expected = {} } = options
+  checkOptions({ ...options, mode })
+  const url = options.url === undefined ? undefined : toBaseUrl(options.url)
   const { network, asset, domain } = DEPLOYMENTS[mode]
   const isPreset = url !== undefined && mode === 'testnet'
   const orPreset = <T>(value: T | undefined, preset: T, rule: string): T => {
@@ -169,20 +160,43 @@ function toSettings({ runtime = RUNTIME, mode = 'testnet', ...options }: BuyerOp
   const folder = orPreset(options.folder, 'purchases', 'folder is missing: where payments and answers are kept')
   const storage = openStorage(folder)
   const amountRule = 'expected.amountMax is missing: micro-USDC for a request'
-  const amountMax = orPreset(expected.amountMax, highestPrice(mode), amountRule)
+  const { amountMax } = expected
+  const fixedLimit = amountMax === undefined ? undefined : () => amountMax
+  const usualPrice = (operation: Operation) => amountOf({ mode }, operation)
+  const limitOf = options.limitOf ?? orPreset(fixedLimit, usualPrice, amountRule)
   const payTo = orPreset(expected.payTo, PUBLISHED, 'expected.payTo is missing: the receiver of payments')
-  const baseUrl = url === undefined ? undefined : toBaseUrl(url)
   const dayMax = expected.amountPerDayMax
-  const reserve =
-    dayMax === undefined ? undefined : openSpending({ storage, amountMax: dayMax, now: () => runtime.now() })
+  const reserve = dayMax === undefined ? undefined : openSpending(storage, dayMax, () => runtime.now())
   const terms = { network, asset, domain, ...expected }
-  const service = { url: baseUrl ?? '', network: terms.network, fetch: runtime.fetch }
+  if (payTo === PUBLISHED && url === undefined) throw new Error('url is missing: it publishes the receiver')
+  const service = { url: url ?? '', network: terms.network, fetch: runtime.fetch }
   const readReceiver = async () => {
     if (typeof payTo === 'string') return payTo === PUBLISHED ? pinReceiver(storage, service) : payTo
-    return payTo().catch(toUnreachable)
+    return payTo().catch(failWith('service_unreachable'))
   }
-  const readKeySet = keepKeySet(runtime)
-  return { ...options, storage, terms, readReceiver, amountMax, readKeySet, reserve, runtime }
+  const approve = async (request: PurchaseRequest, quote: DecodedQuote) => {
+    const operation = requestedOperation(request, OPERATIONS)
+    const resource = expectedResource(request, operation, quote)
+    const wanted = { ...terms, payTo: await readReceiver(), resource }
+    const limit = operation ? limitOf(operation) : (amountMax ?? 0)
+    const checks = compareQuote(quote, wanted, limit)
+    options.onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
+    requireChecks(checks, limit)
+  }
+  return { ...options, storage, approve, readKeySet: keepKeySet(runtime), reserve, runtime }
+}
+
+/** @throws an error about the first wrong option of a program without types */
+function checkOptions({ key, mode = 'testnet', maxAgeSeconds = 0, expected = {} }: BuyerOptions): void {
+  const { payTo = PUBLISHED, amountMax = 0, amountPerDayMax = 0 } = expected
+  if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
+    throw new Error('The key must be 0x and 64 hex digits, or a signer with address and signTypedData')
+  if (!Object.hasOwn(DEPLOYMENTS, mode)) throw new Error('mode must be testnet or mainnet')
+  if (typeof payTo === 'string' && payTo !== PUBLISHED && !ADDRESS_PATTERN.test(payTo))
+    throw new Error('expected.payTo must be an address, "published", or a function')
+  if (![amountMax, amountPerDayMax].every((amount) => Number.isSafeInteger(amount) && amount >= 0))
+    throw new Error('amountMax and amountPerDayMax must be whole numbers of micro-USDC')
+  if (!(maxAgeSeconds >= 0)) throw new Error('maxAgeSeconds must be a number from 0')
 }
 
 /** So that a list does not fetch the key set for each receipt. A new key is published for longer before it signs. */
@@ -204,7 +218,8 @@ async function readRequest(request: Request): Promise<{ request: PurchaseRequest
   if ((method !== 'GET' && method !== 'POST') || request.headers.has(PAYMENT_HEADERS.request)) {
     throw new PurchaseError('request_unsupported', 'Only GET and POST without a payment header are supported')
   }
-  const body = request.body === null ? null : decodeText(await request.arrayBuffer())
+  const body = request.body === null ? null : decodeUtf8(await request.arrayBuffer())
+  if (body === undefined) throw new PurchaseError('request_unsupported', 'The body of the request is not UTF-8')
   const { [KEY_HEADER.toLowerCase()]: key = null, ...headers } = Object.fromEntries(request.headers)
   const url = new URL(request.url)
   url.hash = ''
@@ -216,42 +231,42 @@ export function purchaseName({ method, url, body }: PurchaseRequest, key: string
   return sha256Hex(canonicalJson({ method, url: new URL(url).href, body, key }))
 }
 
-function decodeText(bytes: ArrayBuffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch (cause) {
-    throw new PurchaseError('request_unsupported', 'The body of the request is not UTF-8', { cause })
-  }
-}
-
 async function buyNamed(settings: Settings, name: string, request: PurchaseRequest): ReturnType<Buy> {
   const { storage, runtime, maxAgeSeconds } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
-    const state = stateOf(saved, runtime.now())
-    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, runtime.now()))
-    if (saved && isFinished && isOld(settings, saved)) continue
-    const bought =
-      (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
+    const now = runtime.now()
+    const state = stateOf(saved, now)
+    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, now))
+    const age = saved ? (now.getTime() - Date.parse(saved.signed_at)) / 1000 : 0
+    if (isFinished && age >= (maxAgeSeconds ?? Infinity)) continue
+    const known = saved && (await readBought(settings, entry, saved))
+    const bought = known ?? (await buyIntoFile({ ...settings, entry, request }))
     // The payment was refused again after its end, so it can no longer be settled.
     if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought)) continue
     return conclude(request, bought, settings)
   }
 }
 
-/** @throws if the payment was refused, if its outcome is unknown, or if the answer is about something else */
+/** @throws if the payment was refused, if its outcome is unknown, or if a paid answer is about something else */
 export async function conclude(
   request: PurchaseRequest,
   bought: BoughtAnswer,
   { runtime, readAuthorization }: Pick<Settings, 'runtime' | 'readAuthorization'>,
 ): ReturnType<Buy> {
-  const { entry } = bought
+  const { entry, status, body } = bought
   if (!entry) return { ...bought, outcome: { kind: 'not_sold' } }
-  requireAnswer(request, bought, locationOf(entry))
+  const file = locationOf(entry)
+  const operation = requestedOperation(request, OPERATIONS)
+  if (operation && status === 200 && !answersOperation(operation, readAnswer(body)))
+    throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
   const outcome = await outcomeOf(await readPurchase(entry), runtime.now(), readAuthorization)
-  requireKnown(bought, locationOf(entry), outcome)
-  return { ...bought, outcome }
+  const isRepeated = REPEAT_STATUSES.has(status)
+  if (!isRepeated && status !== 402 && status !== 409) return { ...bought, outcome }
+  const answer = describeAnswer(bought)
+  const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
+  throw new PurchaseError(isRepeated ? 'outcome_unknown' : 'payment_refused', message, { file, answer, outcome })
 }
 
 const entryOf = (storage: BuyerStorage, name: string, index: number): PurchaseEntry => ({
@@ -266,10 +281,6 @@ async function lastIndex(storage: BuyerStorage, name: string): Promise<number> {
   return index
 }
 
-function isOld({ maxAgeSeconds, runtime }: Settings, { signed_at }: Purchase): boolean {
-  return maxAgeSeconds !== undefined && Date.parse(signed_at) + maxAgeSeconds * 1000 <= runtime.now().getTime()
-}
-
 /** The saved answer, without asking the service. Undefined if it has no receipt yet. */
 async function readBought(
   settings: Settings,
@@ -282,43 +293,17 @@ async function readBought(
   return { status, body, paymentResponse, paymentRequired: null, receipt, entry }
 }
 
-function complete(
-  { key, terms, readReceiver, amountMax, allowance, reserve, readKeySet, onStep, runtime }: Settings,
-  { entry, request }: { entry: PurchaseEntry; request: PurchaseRequest },
-): Promise<BoughtAnswer> {
-  const approve = async (quote: DecodedQuote) => {
-    const expected = { ...terms, payTo: await readReceiver(), resource: expectedResource(request, quote) }
-    const checks = compareQuote(quote, expected, amountMax)
-    onStep?.({ kind: 'quoted', quote: quote.requirements, checks })
-    requireChecks(checks, amountMax)
-  }
-  return buyIntoFile({ request, entry, key, approve, allowance, reserve, readKeySet, onStep, runtime })
-}
-
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */
-function expectedResource(request: PurchaseRequest, { required }: DecodedQuote): string {
-  const operation = requestedOperation(request, OPERATIONS)
+function expectedResource(
+  request: PurchaseRequest,
+  operation: Operation | undefined,
+  { required }: DecodedQuote,
+): string {
   if (!operation || !URL.canParse(required.resource.url)) return request.url
   const quoted = new URL(required.resource.url)
   if (!parseResourceUrl(quoted, OPERATIONS) || namesAnotherOperation(quoted.href, operation, OPERATIONS))
     return request.url
   return `${new URL(request.url).origin}${quoted.pathname}${quoted.search}`
-}
-
-/** @throws if the outcome of a sent payment is unknown, or the payment was refused */
-function requireKnown(bought: BoughtAnswer, file: string, outcome: Outcome): void {
-  const { status } = bought
-  const answer = describeAnswer(bought)
-  const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
-  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer, outcome })
-  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer, outcome })
-}
-
-/** @throws if a paid answer is not about the requested operation */
-function requireAnswer(request: PurchaseRequest, { status, body }: BoughtAnswer, file: string): void {
-  const operation = requestedOperation(request, OPERATIONS)
-  if (!operation || status !== 200 || answersOperation(operation, readAnswer(body))) return
-  throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
 function toResponse(answer: Awaited<ReturnType<Buy>>): Response {

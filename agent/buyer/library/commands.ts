@@ -3,59 +3,40 @@ import { readFile } from 'node:fs/promises'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
-import { DEPLOYMENTS, amountOf, toUsdc, type Mode } from '../../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, toUsdc } from '../../payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../payment/receipt/read.ts'
 import { escapeJson } from '../../../store/base/hidden.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../command-line/context.ts'
 import { toReadable, toTable } from '../../command-line/readable-answer.ts'
-import type { ReadAuthorization } from './authorization-state.ts'
-import { completePurchase, type BoughtAnswer, type Buy } from './buy.ts'
+import type { Target } from '../definition.ts'
+import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './buyer.ts'
+import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { describeOutcome, EXIT_STATUSES, type Outcome } from './outcome.ts'
+import { describeOutcome, EXIT_STATUSES } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
-import { describeAnswer, PurchaseError, type ServiceAnswer } from './purchase-error.ts'
-import { readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
+import { findPurchase, listNames, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
-import { locationOf } from './storage.ts'
 import { verifyCard } from './verify-card.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-type ClientContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'note' | 'isTerminal'>
+type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
 
-/** What is shown, and how a charge is found out. */
-interface ReportOptions {
-  /** Prints the body also on a terminal. */
-  json?: boolean | undefined
-  /** Prints the quote and the body of a refusal. */
-  verbose?: boolean | undefined
-  readAuthorization?: ReadAuthorization | undefined
-}
-
-interface BuyOptions extends ReportOptions {
+interface BuyOptions extends Target {
   definition: OperationDefinition
   input: Record<string, unknown>
-  /** Determines network, asset and domain, whatever the service says. */
-  mode: Mode
-  /** Micro-USDC. By default the price of the operation in this mode (contract 5.2.1). */
-  amountMax?: number | undefined
-  baseUrl: string
-  keyFile: string
-  a2a?: boolean
-  /** The URL for A2A messages, if it is not on the host of the service. */
-  a2aUrl?: string | undefined
-  purchasesDirectory: string
   /** Only says the price. */
   isDryRun?: boolean
 }
 
 /** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
-export async function purchase(context: ClientContext, options: BuyOptions): Promise<CommandResult> {
+export async function purchase(context: CommandContext, options: BuyOptions): Promise<CommandResult> {
   const { note, fetch } = context
   const { definition, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
   const parsed = parseOperation(definition, options.input)
@@ -81,12 +62,12 @@ export async function purchase(context: ClientContext, options: BuyOptions): Pro
     runtime: context,
   })
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
-  return report(context, { ...options, operation: definition.name }, await buy(request).catch(asPurchaseError))
+  return report(context, { ...options, operation: definition.name }, buyAnswer(buy, request))
 }
 
 /** Says the price, where the payment is, and what the buyer waits for. */
 function showSteps(
-  { note, isTerminal = false }: ClientContext,
+  { note, isTerminal = false }: CommandContext,
   { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
 ): OnStep {
   return (step) => {
@@ -110,27 +91,27 @@ function showSteps(
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
 export async function retryPurchase(
-  context: ClientContext,
+  context: CommandContext,
   path: string,
   options: ReportOptions,
 ): Promise<CommandResult> {
   const { note } = context
   const entry = fileEntry(path)
-  const saved = await readPurchase(entry)
+  const saved = await findPurchase(entry).catch((cause: unknown) => cause as PurchaseError)
+  if (saved === undefined) throw new Error(`${path} does not exist`)
+  if (saved instanceof PurchaseError)
+    return report(context, { ...options, operation: undefined }, Promise.reject(saved))
   const { request } = saved
   note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
-  const answer = await completePurchase({ request, entry, runtime: context }, saved).catch(asPurchaseError)
   const isPaid = saved.answer?.status === 200
-  if (isPaid && !(answer instanceof PurchaseError) && !isSame(saved, answer)) {
-    note(`${answer.status}: THE ANSWER DIFFERS from the saved one. The saved answer was kept.`)
-    return false
+  const repeat = async () => {
+    const answer = await completePurchase({ request, entry, runtime: context }, saved)
+    if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { ...options, runtime: context })
+    const text = `${answer.status}: THE ANSWER DIFFERS from the saved one, which was kept`
+    throw new PurchaseError('answer_unexpected', text, { file: path })
   }
-  const repeated =
-    answer instanceof PurchaseError
-      ? answer
-      : await conclude(request, answer, { ...options, runtime: context }).catch(asPurchaseError)
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
-  const result = await report(context, { ...options, operation }, repeated)
+  const result = await report(context, { ...options, operation }, buyAnswer(repeat, request))
   if (isPaid && result === EXIT_STATUSES.sold)
     note('The answer and the transaction are the same as before: nothing was charged again.')
   return result
@@ -142,28 +123,26 @@ function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer
   return saved.answer.payment_response === paymentResponse || purchasedReceipt(saved) === undefined
 }
 
-function asPurchaseError(cause: unknown): PurchaseError {
-  if (cause instanceof PurchaseError) return cause
-  throw cause
-}
-
 /** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
-export async function printPurchases({ print, now }: ClientContext, folder: string): Promise<void> {
+export async function printPurchases({ print, note, now }: CommandContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
-  const rows = (await listPurchases(storage, now())).map(
-    ({ name, purchase: { signed_at }, operation, state, amount }) => [
-      signed_at,
-      operation?.definition.name ?? 'unknown',
-      `${toUsdc(amount)} USDC`,
-      state,
-      storage.locate(name),
-    ],
-  )
-  for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const purchases = await listPurchases(storage, now())
+  const rows = purchases.map(({ name, purchase: { signed_at }, operation, state, amount }) => [
+    signed_at,
+    operation?.definition.name ?? 'unknown',
+    `${toUsdc(amount)} USDC`,
+    state,
+    storage.locate(name),
+  ])
+  if (rows.length === 0) note(`${folder} has no purchases.`)
+  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const listed = new Set(purchases.map(({ name }) => name))
+  for (const name of await listNames(storage))
+    if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
 }
 
 export async function printAddress(
-  { print, note }: ClientContext,
+  { print, note }: CommandContext,
   keyFile: string,
   { isNew }: { isNew: boolean },
 ): Promise<void> {
@@ -178,59 +157,48 @@ export async function readInput(file: string): Promise<Record<string, unknown> |
   return typeof value === 'object' && value !== null ? { ...value } : undefined
 }
 
-export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
+export async function verifyCardSignature({ print, fetch }: CommandContext, baseUrl: string): Promise<boolean> {
   const kid = await verifyCard(baseUrl, fetch)
   print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
   return kid !== undefined
 }
 
 type Report = ReportOptions & { operation: string | undefined }
-type Bought = Awaited<ReturnType<Buy>>
 
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
 /** Prints the answer, or why there is none, in at most ten lines. */
-async function report(context: ClientContext, options: Report, bought: Bought | PurchaseError): Promise<CommandResult> {
+async function report(
+  context: CommandContext,
+  options: Report,
+  buying: ReturnType<typeof buyAnswer>,
+): Promise<CommandResult> {
   const { note } = context
-  const { outcome } = bought
-  if (bought instanceof PurchaseError) {
-    const { answer, file, message, advice } = bought
+  try {
+    const bought = await buying
+    printBody(context, options, bought)
+    const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
+    const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
+    note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
+    const isChecked = bought.receipt === 'valid'
+    note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
+    return EXIT_STATUSES.sold
+  } catch (cause) {
+    if (!(cause instanceof PurchaseError)) throw cause
+    const { code, answer, file, message, advice, outcome } = cause
     if (answer) await reportRefusal(context, options, answer, file)
     else note(`${message}. ${advice}`)
-    return end(context, file, outcome)
+    // There is no payment that can be sent again.
+    if (code === 'purchase_unreadable') return EXIT_STATUSES[outcome.kind]
+    note(describeOutcome(outcome))
+    if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
+    return EXIT_STATUSES[outcome.kind]
   }
-  const { entry } = bought
-  if (bought.status !== 200) {
-    if (!entry && options.verbose) printBody({ ...context, print: note }, { ...options, json: true }, bought)
-    await reportRefusal(context, options, describeAnswer(bought), entry && locationOf(entry))
-    return end(context, entry && locationOf(entry), outcome)
-  }
-  printBody(context, options, bought)
-  if (!entry) {
-    note('The answer was free.')
-    return false
-  }
-  const { network, payer, amount } = readPayment(await readPurchase(entry))
-  const transaction = bought.receipt !== 'missing' && readSettlementResponse(bought.paymentResponse ?? '')?.transaction
-  if (!transaction) {
-    note('The answer has no receipt of this payment.')
-    return end(context, locationOf(entry), { kind: 'unknown' })
-  }
-  note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
-  const isChecked = bought.receipt === 'valid'
-  note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
-  return EXIT_STATUSES.sold
-}
-
-function end({ note }: ClientContext, path: string | undefined, outcome: Outcome): CommandResult {
-  note(describeOutcome(outcome))
-  if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${path}`)
-  return EXIT_STATUSES[outcome.kind]
 }
 
 /** The code, what it means, the paying address, and what to do. */
 async function reportRefusal(
-  context: ClientContext,
+  context: CommandContext,
   options: Report,
   { status, code, reason }: ServiceAnswer,
   file: string | undefined,
@@ -239,7 +207,8 @@ async function reportRefusal(
   const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
   if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
   const known = code === undefined ? undefined : REFUSALS[code]
-  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${known?.message ?? 'The service refused the request.'}`)
+  const meaning = known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'
+  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${meaning}`)
   if (saved) {
     const { payer, network } = readPayment(saved)
     note(`paying address: ${payer} on ${network}`)
@@ -252,18 +221,15 @@ async function reportRefusal(
 }
 
 function printBody(
-  { print, note, isTerminal }: ClientContext,
+  { print, note, isTerminal }: CommandContext,
   { operation, json }: Report,
   { status, body }: Pick<BoughtAnswer, 'status' | 'body'>,
 ) {
-  // A body that is JSON is shown, also if it has no valid answer.
+  // A body that is JSON is shown, also if it is no answer.
   const answer = readAnswer(body) ?? parseJson(body)
   if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)
-  const isReadable = isTerminal && !json && operation !== undefined && isAnswer(operation, answer)
+  const isReadable = isTerminal && !json && operation !== undefined
   const lines =
     (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n').map(escapeJson)
   for (const line of lines) print(line)
 }
-
-const isAnswer = (operation: string, answer: unknown) =>
-  OPERATIONS.some(({ name, answerSchema }) => name === operation && answerSchema.safeParse(answer).success)

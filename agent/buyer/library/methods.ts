@@ -62,9 +62,7 @@ export function createMethods(url: string | undefined, buy: Buy): BuyerMethods {
       const { field, rule } = parsed.fault
       throw new PurchaseError('request_unsupported', `${field ?? 'The input'} ${rule}. Nothing was signed`)
     }
-    const { body, receipt, entry } = await buyAnswer(buy, restRequest(toBaseUrl(url), parsed.operation))
-    if (receipt === 'missing')
-      throw new PurchaseError('receipt_invalid', 'The answer has no receipt', { file: entry && locationOf(entry) })
+    const { body } = await buyAnswer(buy, restRequest(toBaseUrl(url), parsed.operation))
     // The buyer has checked that the answer has the form of the operation.
     return readAnswer(body) as T
   }
@@ -79,12 +77,17 @@ export function createMethods(url: string | undefined, buy: Buy): BuyerMethods {
   }
 }
 
-/** @throws a PurchaseError, with the code of the answer, for a refusal */
+/** @throws a PurchaseError for a refusal, which has its code, and for an answer without a payment or a receipt */
 export async function buyAnswer(buy: Buy, request: PurchaseRequest, key?: string) {
   const bought = await buy(request, key)
-  const { status, entry, outcome } = bought
-  if (status === 200) return bought
-  const answer = describeAnswer(bought)
-  const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
-  throw new PurchaseError('service_refused', text, { answer, outcome, file: entry && locationOf(entry) })
+  const { status, entry, outcome, receipt } = bought
+  const file = entry && locationOf(entry)
+  if (status !== 200) {
+    const answer = describeAnswer(bought)
+    const text = `The service answered ${[status, answer.code].filter(Boolean).join(' ')}`
+    throw new PurchaseError('service_refused', text, { answer, outcome, file })
+  }
+  if (!entry) throw new PurchaseError('quote_unexpected', 'The service asks for no payment')
+  if (receipt === 'missing') throw new PurchaseError('receipt_invalid', 'The answer has no receipt', { file })
+  return { ...bought, entry, receipt }
 }

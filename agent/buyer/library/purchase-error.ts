@@ -15,7 +15,7 @@ const ADVICE = {
   price_above_limit: 'Raise the limit for one request, or do not buy.',
   day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',
   spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
-  purchase_unreadable: 'Keep the file. It may hold a payment that was sent.',
+  purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
   payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
   service_unreachable: 'Start the service, or check its URL, and repeat the same request.',
@@ -80,6 +80,17 @@ export class PurchaseError extends Error {
     return this.code === 'service_refused' && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
   }
 }
+
+/**
+ * Throws the cause, if it is a PurchaseError, or else one with this code.
+ * @param message by default that of the cause
+ */
+export const failWith =
+  (code: PurchaseErrorCode, message?: string, file?: string) =>
+  (cause: unknown): never => {
+    if (cause instanceof PurchaseError) throw cause
+    throw new PurchaseError(code, message ?? (cause as Error).message, { file, cause })
+  }
 
 export interface ServiceAnswer {
   status: number

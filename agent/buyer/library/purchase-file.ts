@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { decodeBase64 } from '../../../store/base/base64.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { failWith, PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 import { locationOf, type PurchaseEntry } from './storage.ts'
 
@@ -37,9 +37,12 @@ export const paidEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
   name: `${name.replace(/(\.paid)?\.json$/, '')}${PAID_SUFFIX}`,
 })
 
-/** The names of all entries of a storage, without those of paid answers. */
+/** Whether an entry beside the purchases has this name: a reservation of a day, or a receiver. */
+export const isOtherEntry = (name: string): boolean => /^(?:spending|receiver)-.*\.json$/.test(name)
+
+/** The names of the purchases of a storage, without those of paid answers. */
 export const listNames = async (storage: PurchaseEntry['storage']): Promise<string[]> =>
-  (await storage.list('')).filter((name) => !name.endsWith(PAID_SUFFIX))
+  (await storage.list('')).filter((name) => !isOtherEntry(name) && !name.endsWith(PAID_SUFFIX))
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
 export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<boolean> =>
@@ -57,9 +60,8 @@ export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | und
 
 async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
   const file = locationOf(entry)
-  const text = await entry.storage.read(entry.name).catch((cause: unknown) => {
-    throw new PurchaseError('outcome_unknown', `${file} cannot be read`, { file, cause })
-  })
+  const unread = failWith('outcome_unknown', `${file} cannot be read`, file)
+  const text = await entry.storage.read(entry.name).catch(unread)
   if (text === undefined) return undefined
   const purchase = parsePurchase(parseJson(text))
   if (purchase) return purchase
@@ -69,8 +71,9 @@ async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
 /** @throws PurchaseError if the file does not exist or is not a purchase */
 export async function readPurchase(entry: PurchaseEntry): Promise<Purchase> {
   const purchase = await findPurchase(entry)
-  if (!purchase) throw new PurchaseError('purchase_unreadable', `${locationOf(entry)} does not exist`)
-  return purchase
+  if (purchase) return purchase
+  const file = locationOf(entry)
+  throw new PurchaseError('purchase_unreadable', `${file} does not exist`, { file })
 }
 
 /** Undefined if the JSON is not that of a purchase file. */

@@ -9,6 +9,7 @@ import { parseOperation, toNamed, type Operation, type Operations } from '../../
 import { parseResourceUrl, resourceUrl } from '../../operation/resource.ts'
 import { operationDigest } from '../../../store/base/canonical.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
+import { parseUrl } from '../../../store/base/url-policy.ts'
 
 export const purchaseRequestSchema = z.strictObject({
   method: z.enum(['GET', 'POST']),
@@ -28,8 +29,15 @@ const cardSchema = z.object({
   capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
-/** The base URL of a service. Also takes the URL of its MCP server, which directories list. */
-export const toBaseUrl = (url: string): string => url.replace(/\/(?:mcp\/?)?$/, '')
+/**
+ * The base URL of a service. Also takes the URL of its MCP server, which directories list.
+ * @throws an error for any other URL
+ */
+export function toBaseUrl(text: string): string {
+  const url = parseUrl(text)
+  if (url && /^https?:$/.test(url.protocol) && url.href.replace(/\/+(?:mcp\/*)?$/, '') === url.origin) return url.origin
+  throw new Error('The URL of a service is http:// or https:// and a host, with nothing after it')
+}
 
 export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {
   const url = resourceUrl(baseUrl, operation)

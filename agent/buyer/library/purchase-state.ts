@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
 import { listNames, parsePayment, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
-import type { BuyerStorage } from './storage.ts'
+import type { BuyerStorage, PurchaseEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 /**
@@ -37,11 +37,6 @@ export function isRefused(answer: { status: number; body: string } | null | unde
   return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
 }
 
-/** Whether the service says that it settled the payment and has no answer for it. */
-function isSettledEarlier(answer: Purchase['answer']): boolean {
-  return answer !== null && describeAnswer(answer).code === 'payment_already_settled'
-}
-
 export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
   if (!purchase) return 'none'
   const { answer } = purchase
@@ -63,11 +58,6 @@ export function maySign(state: PurchaseState): boolean {
   return state !== 'paid' && state !== 'open'
 }
 
-/** Micro-USDC that a purchase may have cost or may still cost. */
-export function committedAmount(purchase: Purchase, now: Date): number {
-  return stateOf(purchase, now) === 'refused' ? 0 : Number(readPayment(purchase).amount)
-}
-
 export interface ListedPurchase {
   /** That of the entry. */
   name: string
@@ -79,14 +69,22 @@ export interface ListedPurchase {
   amount: number
 }
 
+/** Micro-USDC of the purchases in these states. */
+export const sumOf = (purchases: readonly ListedPurchase[], ...states: PurchaseState[]): number =>
+  purchases.reduce((sum, { state, amount }) => (states.includes(state) ? sum + amount : sum), 0)
+
+/** @throws PurchaseError for a damaged entry */
+export async function readListed(entry: PurchaseEntry, now: Date): Promise<ListedPurchase> {
+  const purchase = await readPurchase(entry)
+  const operation = requestedOperation(purchase.request, OPERATIONS)
+  const amount = Number(readPayment(purchase).amount)
+  return { name: entry.name, purchase, operation, state: stateOf(purchase, now), amount }
+}
+
 /** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
 export async function listPurchases(storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> {
-  const read = async (name: string): Promise<ListedPurchase[]> => {
-    const purchase = await readPurchase({ storage, name })
-    const operation = requestedOperation(purchase.request, OPERATIONS)
-    return [{ name, purchase, operation, state: stateOf(purchase, now), amount: Number(readPayment(purchase).amount) }]
-  }
-  const listed = await Promise.all((await listNames(storage)).map((name) => read(name).catch(() => [])))
+  const names = await listNames(storage)
+  const listed = await Promise.all(names.map((name) => readListed({ storage, name }, now).catch(() => [])))
   return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
 }
 
@@ -102,7 +100,8 @@ export async function outcomeOf(
   if (state === 'refused') return { kind: 'not_sold' }
   const onChain = readAuthorization ? await readOnChain(purchase, readAuthorization) : 'open'
   if (onChain === 'ended' || onChain === 'unfunded') return { kind: 'not_sold' }
-  if (isSettledEarlier(answer)) return { kind: 'settled_earlier' }
+  // The service settled the payment, and has no answer for it.
+  if (answer && describeAnswer(answer).code === 'payment_already_settled') return { kind: 'settled_earlier' }
   if (onChain === 'used') return { kind: 'sold' }
   if (!isRefused(answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
   return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }

@@ -10,7 +10,7 @@ import type { Mode } from '../../payment/terms.ts'
 import { fetchDocument, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { parseDocument } from '../../../store/base/strict-json.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { failWith, PurchaseError } from './purchase-error.ts'
 import type { BuyerStorage } from './storage.ts'
 
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
@@ -22,13 +22,6 @@ const receiverSchema = z.object({ access: z.object({ pay_to: z.string() }) })
 export async function fetchReceiver(fetch: Fetch, baseUrl: string): Promise<string> {
   const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, receiverSchema)
   return access.pay_to
-}
-
-/** The failure to find a receiver is that of the service. */
-export function toUnreachable(cause: unknown): never {
-  if (cause instanceof PurchaseError) throw cause
-  const message = cause instanceof Error ? cause.message : 'The receiver of the service cannot be read'
-  throw new PurchaseError('service_unreachable', message, { cause })
 }
 
 const pinSchema = z.strictObject({ url: z.string(), network: z.string(), pay_to: z.string() })
@@ -44,7 +37,7 @@ export async function pinReceiver(
   const name = `receiver-${sha256Hex(`${network} ${url}`)}.json`
   const text = await storage.read(name)
   if (text === undefined) {
-    const pay_to = await fetchReceiver(fetch, url).catch(toUnreachable)
+    const pay_to = await fetchReceiver(fetch, url).catch(failWith('service_unreachable'))
     // Of several processes one creates the entry.
     if (await storage.create(name, `${JSON.stringify({ url, network, pay_to })}\n`)) return pay_to
   }

@@ -23,7 +23,7 @@ export async function signerOf(key: Key): Promise<Signer> {
   if (typeof key !== 'string') return key
   const { privateKeyToAccount } = await import('./private-key-signer.ts')
   // Its types lack the decimal texts, which it encodes like numbers.
-  return privateKeyToAccount(key) as LocalAccount
+  return privateKeyToAccount(key)
 }
 
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */
@@ -34,14 +34,8 @@ export interface AuthorizationTypedData {
   message: AuthorizationMessage
 }
 
-interface AuthorizationMessage {
-  from: Hex
-  to: Hex
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: Hex
-}
+type AuthorizationMessage = Record<'from' | 'to' | 'nonce', Hex> &
+  Record<'value' | 'validAfter' | 'validBefore', string>
 
 const members = (text: string) =>
   text.split(', ').map((member) => {

@@ -21,18 +21,12 @@ const reservationSchema = z.object({
 
 type Reservation = z.infer<typeof reservationSchema>
 
-interface SpendingOptions {
-  storage: BuyerStorage
-  /** Micro-USDC for a UTC day. */
-  amountMax: number
-  now: () => Date
-}
-
 /**
  * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the
  * day would exceed its limit, or if an entry of the day is lost or damaged.
+ * @param amountMax micro-USDC for a UTC day
  */
-export function openSpending({ storage, amountMax, now }: SpendingOptions) {
+export function openSpending(storage: BuyerStorage, amountMax: number, now: () => Date) {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
   /**
@@ -53,7 +47,8 @@ export function openSpending({ storage, amountMax, now }: SpendingOptions) {
     const day = toDay(now())
     for (;;) {
       const current = await readChecked(day)
-      if (spentOn(current) + wanted.amount > amountMax)
+      const spent = current.reservations.reduce((sum, { amount }) => sum + amount, 0)
+      if (spent + wanted.amount > amountMax)
         throw new PurchaseError(
           'day_limit_reached',
           'The payment would exceed the limit of the day. Nothing was signed',
@@ -87,19 +82,13 @@ export async function resetSpending(folder: string | BuyerStorage, now = new Dat
   }
 }
 
-interface NamedReservation extends Reservation {
-  name: string
-}
-
 interface Day {
   day: string
   /** How often the day was reset. Reservations before the last reset do not count. */
   resets: number
   prefix: string
-  reservations: NamedReservation[]
+  reservations: (Reservation & { name: string })[]
 }
-
-const spentOn = ({ reservations }: Day): number => reservations.reduce((sum, { amount }) => sum + amount, 0)
 
 const resetName = (day: string, number: number) => `${PREFIX}${day}-reset-${number}.json`
 const prefixOf = (day: string, resets: number) => `${PREFIX}${day}-${resets === 0 ? '' : `r${resets}-`}`
@@ -115,7 +104,7 @@ async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
   const prefix = prefixOf(day, resets)
   const names = await storage.list(prefix)
   const numbers = names.flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
-  const reservations: NamedReservation[] = []
+  const reservations: Day['reservations'] = []
   for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
     const name = `${prefix}${number}.json`
     // Reads every number, because a listing made during a write can omit an entry.
@@ -135,7 +124,6 @@ async function readReservation(storage: BuyerStorage, name: string): Promise<Res
 async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
   const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
   for (const name of await listNames(storage)) {
-    if (name.startsWith(PREFIX)) continue
     const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
     const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
     if (!reservation || !found || Number(found[1] ?? 0) < resets) continue

@@ -2,7 +2,6 @@
  * The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt, in each
  * form in which a buyer can hold them.
  */
-import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -17,13 +16,13 @@ import {
   type SettlementResponse,
 } from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.ts'
 import { errorCode } from '../../../store/base/error-code.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { fileEntry } from './folder-storage.ts'
-import { parsePurchase, readPurchase } from './purchase-file.ts'
+import { isOtherEntry, parsePurchase, readPurchase } from './purchase-file.ts'
 import {
   checkResponse,
   describe,
@@ -89,7 +88,7 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
-  if (/^(?:spending|receiver)-[^/]*\.json$/.test(basename(file)))
+  if (isOtherEntry(basename(file)))
     throw new Error(`${file} is no purchase. Take a file that "client purchases FOLDER" lists`)
   const json = parseText(unwrapEvent(await readTextFile(file)))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
@@ -163,8 +162,8 @@ async function readTextFile(file: string): Promise<string> {
   if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
   const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
-  if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
-  const text = bytes.toString()
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new Error(`${file} is not UTF-8 text`)
   if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
   return text
 }

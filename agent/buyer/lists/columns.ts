@@ -130,9 +130,8 @@ type Values = Record<string, string | number | null | undefined>
 function describeResult(result: RowResult): Values {
   if (result.kind === 'empty' || result.kind === 'refused') return {}
   const { snapshot_id } = result.answer
-  if (result.kind === 'found')
-    return { ...describeCompany(result.answer.company), evidence: 'equal number', snapshot_id }
-  if (result.kind === 'chosen') return { ...describeCompany(result.answer.company), snapshot_id }
+  const evidence = result.kind === 'found' ? 'equal number' : ''
+  if (result.kind !== 'bought') return { ...describeCompany(result.answer.company), evidence, snapshot_id }
   const { match, candidates } = result.answer
   const others = candidateRows(result.answer).filter(({ number }) => number !== match?.company.company_number)
   const alternatives = ALTERNATIVES.flatMap((name, index) =>

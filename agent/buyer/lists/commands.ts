@@ -1,5 +1,5 @@
 /** The commands that buy for the rows of a list. */
-import { parseAmount } from '../../command-line/arguments.ts'
+import { parseAmount, parseTableName } from '../../command-line/arguments.ts'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { option, required, type Call, type Definition } from '../definition.ts'
@@ -49,8 +49,16 @@ export const LISTS: readonly Definition[] = [
       option('--address-column <column>', 'the column of a part of the address, as evidence'),
       option('--no-header', 'the first row is data; name columns by their numbers'),
       ...tableOptions(),
-      option('--out <file>', 'the file to write, a CSV, .xlsx or .json; by default FILE.reconciled.csv or .xlsx'),
-      option('--review <file>', 'write the rows that need a person; if it exists, take the numbers that are in it'),
+      option(
+        '--out <file>',
+        'the file to write, a .csv, .tsv, .xlsx or .json; by default FILE.reconciled.csv or .xlsx',
+        parseTableName,
+      ),
+      option(
+        '--review <file>',
+        'write the rows that need a person; if it exists, take the numbers that are in it',
+        parseTableName,
+      ),
       option(
         '--max-total <n>',
         'pay at most this for the list, earlier runs included; required on mainnet',
@@ -70,7 +78,7 @@ export const LISTS: readonly Definition[] = [
       required(option('--column <column>', 'the column of the company numbers: its header, or its number from 1')),
       required(option('--state <file>', 'the file that keeps the records from one run to the next')),
       ...tableOptions(),
-      option('--report <file>', 'the report to write: an .xlsx, CSV or JSON file, by the end of its name'),
+      option('--report <file>', 'the report to write, a .csv, .tsv, .xlsx or .json', parseTableName),
       required(option('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)),
       ...payOptions(),
     ],
@@ -80,17 +88,20 @@ export const LISTS: readonly Definition[] = [
 ]
 
 async function reconcile(call: Call): Promise<CommandResult> {
-  const { context, options } = call
+  const { context, args, options } = call
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
-  const { out, maxTotal, review } = options
-  const input = await readListInput(call)
+  const { review, maxTotal } = options as { review?: string; maxTotal?: number }
+  const ends = /(?:\.csv|(\.xlsx))?$/i
+  const byDefault = (args['file'] ?? '').replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`)
+  const out = String(options['out'] ?? byDefault)
+  const input = await readListInput(call, { '--out': out, '--review': review })
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
-    out: String(out ?? input.file.replace(/(?:\.csv|(\.xlsx))?$/i, (_end, sheet = '.csv') => `.reconciled${sheet}`)),
+    out,
     columns: { name, company_number, eircode, address } as RowCells,
-    review: review as string | undefined,
-    totalMax: maxTotal as number | undefined,
+    review,
+    totalMax: maxTotal,
     isBatched: options['batch'] === true,
   }
   return endOf(context, () => reconcileFile(context, list))
@@ -101,11 +112,12 @@ const STATUS_CHANGED = 3
 async function watch(call: Call): Promise<CommandResult> {
   const { context, options } = call
   const { watch: run } = await import('../watch/watch.ts')
+  const { state: stateFile = '', report: reportFile } = options as { state?: string; report?: string }
   const list = {
-    ...(await readListInput(call)),
+    ...(await readListInput(call, { '--state': stateFile, '--report': reportFile })),
     column: String(options['column']),
-    stateFile: String(options['state']),
-    reportFile: options['report'] as string | undefined,
+    stateFile,
+    reportFile,
     totalMax: Number(options['maxTotal']),
   }
   return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))

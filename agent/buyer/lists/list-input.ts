@@ -1,10 +1,11 @@
 /** What the commands of a list work on: its file, read before anything is paid, the service and the key. */
+import { stat } from 'node:fs/promises'
+import { resolve as resolvePath } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { option, type Call } from '../definition.ts'
 import { parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
-import { ENCODINGS } from '../../command-line/table/decode-text.ts'
-import { readTable } from '../../command-line/table/table-file.ts'
+import { decoderOf, ENCODINGS } from '../../command-line/table/decode-text.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 
@@ -15,14 +16,18 @@ export const tableOptions = () => [
     'the separator of the fields, "tab" for a tabulator; by default it is found',
     parseSeparator,
   ),
-  option('--encoding <name>', `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`),
+  option(
+    '--encoding <name>',
+    `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
+    (name) => decoderOf(name) && name,
+  ),
 ]
 
 /** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
 async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
+  const { readTable } = await import('../../command-line/table/table-file.ts')
   const { file = '' } = args
-  const separator = options['separator'] as string | undefined
-  const encoding = options['encoding'] as string | undefined
+  const { separator, encoding } = options as Record<string, string | undefined>
   return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
     if (!(cause instanceof TableError) || cause.doubt === undefined) throw cause
     if (await context.confirm(`${cause.message}. Read it so?`))
@@ -37,21 +42,35 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
  */
 const HEAP_OPTIONS = ['--semi-space-growth-factor=1', '--heap-growing-percent=20']
 
+/** Ends the command if it would write over one of its own files, or over a folder. */
+async function requireFiles(
+  { args: { file = '' }, refuse }: Call,
+  written: Record<string, string | undefined>,
+): Promise<void> {
+  const taken = new Map([[resolvePath(file), file]])
+  for (const [flag, path] of Object.entries(written)) {
+    if (path === undefined) continue
+    const other = taken.get(resolvePath(path))
+    if (other !== undefined) refuse(`option '${flag}' names ${other}, which is another file of this command`)
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(`option '${flag}' names a folder`)
+    taken.set(resolvePath(path), path)
+  }
+}
+
 export type ListInput = Awaited<ReturnType<typeof readListInput>>
 
-export async function readListInput(call: Call) {
+/** @param written the files that the command writes, by their options */
+export async function readListInput(call: Call, written: Record<string, string | undefined>) {
   const { args, options, target, refuse } = call
-  const { baseUrl, mode, amountMax, readAuthorization, a2a, keyFile } = await target('url', 'keyFile')
-  if (mode === 'mainnet' && options['maxTotal'] === undefined) refuse("option '--max-total' is required on mainnet")
+  await requireFiles(call, written)
+  const { a2a, keyFile, ...service } = await target('url', 'keyFile')
+  if (service.mode === 'mainnet' && options['maxTotal'] === undefined)
+    refuse("option '--max-total' is required on mainnet")
   if (a2a) refuse("option '--a2a' cannot be used with a list")
-  HEAP_OPTIONS.forEach(setFlagsFromString)
+  for (const each of HEAP_OPTIONS) setFlagsFromString(each)
   return {
-    baseUrl,
-    mode,
+    ...service,
     key: await readPrivateKey(keyFile),
-    readAuthorization,
-    /** Micro-USDC for one row. By default the usual price. */
-    amountMax,
     file: args['file'] ?? '',
     table: await readListFile(call),
     /** From 1, or 0 without a header. */

@@ -2,7 +2,7 @@
 import { isBlank, toText, type Cell } from '../../command-line/table/cell.ts'
 import { ROWS_ABOVE_MAX, type Table } from '../../command-line/table/read-table.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
-import { kindOf } from '../../command-line/table/write-table.ts'
+import { formOf } from '../../command-line/table/table-name.ts'
 import { addedFields, addedHeader, findColumns, readCells, toName, uniqueNames, type Columns } from './columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
@@ -88,7 +88,7 @@ const toWidth = (row: readonly Cell[], width: number): Cell[] =>
 
 /** The rows above the results. JSON, whose members need names, has no title. */
 export function resultHead({ above, header, width }: List, name: string): Cell[][] {
-  if (kindOf(name) === 'json') {
+  if (formOf(name) === 'json') {
     const own = uniqueNames(header?.map(toText) ?? Array.from({ length: width }, (_, at) => `column_${at + 1}`))
     return [[...own, ...addedHeader(own)]]
   }

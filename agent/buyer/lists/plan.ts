@@ -120,11 +120,13 @@ function newBatches(operations: ReadonlyMap<string, Operation>, { rows, refused 
   })
 }
 
-function estimate(
-  operations: ReadonlyMap<string, Operation>,
-  { rows }: PurchasedRows,
-  { mode, amountMax }: PlanOptions,
-) {
+/** The most that a payment for these rows may be. */
+export const limitOfRows = (
+  { mode, amountMax }: Pick<PlanOptions, 'mode' | 'amountMax'>,
+  rows: readonly Operation[],
+): number => rows.reduce((sum, operation) => sum + (amountMax ?? amountOf({ mode }, operation)), 0)
+
+function estimate(operations: ReadonlyMap<string, Operation>, { rows }: PurchasedRows, options: PlanOptions) {
   const counts = { paid: 0, open: 0, toPay: 0, left: 0, payments: 0 }
   const counted = new Set<Batch>()
   for (const [key, operation] of operations) {
@@ -135,7 +137,7 @@ function estimate(
     if (!maySign(state) || (item && counted.has(item.batch))) continue
     if (item) counted.add(item.batch)
     counts.payments += 1
-    counts.left += (item?.batch.items.length ?? 1) * (amountMax ?? amountOf({ mode }, operation))
+    counts.left += limitOfRows(options, item?.batch.items ?? [operation])
   }
   return counts
 }

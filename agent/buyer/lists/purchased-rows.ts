@@ -2,13 +2,13 @@
 import * as z from 'zod'
 import { purchaseName } from '../library/buyer.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
-import { readPayment, readPurchase, type Purchase } from '../library/purchase-file.ts'
-import { requestedOperation, restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
-import { committedAmount, stateOf, type PurchaseState } from '../library/purchase-state.ts'
+import { readPurchase } from '../library/purchase-file.ts'
+import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
+import { readListed, type ListedPurchase, type PurchaseState } from '../library/purchase-state.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 import { lookup } from '../../operation/lookup.ts'
 import { itemsOf, type Operation } from '../../operation/operation.ts'
-import { batch as BATCH, OPERATIONS } from '../../operation/operations.ts'
+import { batch as BATCH } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import type { RowResult } from './rows.ts'
@@ -39,24 +39,16 @@ export interface PurchasedRows {
   rows: Map<string, RowPurchase>
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
-  /** Micro-USDC that all purchases have cost or may still cost. */
-  committed: number
-  open: Purchase[]
+  /** All purchases, also those of other rows. */
+  all: ListedPurchase[]
 }
-
-/** Micro-USDC. */
-export const sumOf = (purchases: readonly Purchase[]): number =>
-  purchases.reduce((sum, each) => sum + Number(readPayment(each).amount), 0)
-
-/** Micro-USDC of the purchases that are not open. */
-export const paidOf = ({ committed, open }: PurchasedRows): number => committed - sumOf(open)
 
 /** @param listed the keys of the rows of the list. A purchase under the key of a row is not a batch */
 export async function readPurchasedRows(
   storage: BuyerStorage,
   { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: ReadonlySet<string> },
 ): Promise<PurchasedRows> {
-  const bought: PurchasedRows = { rows: new Map(), refused: new Set(), committed: 0, open: [] }
+  const bought: PurchasedRows = { rows: new Map(), refused: new Set(), all: [] }
   const entries = (await storage.list('')).flatMap((entry) => {
     const [, name = '', index = ''] = /^([0-9a-f]{64})-(\d+)\.json$/.exec(entry) ?? []
     return name === '' ? [] : { entry, name, index: Number(index) }
@@ -64,13 +56,11 @@ export async function readPurchasedRows(
   const batches: [string, RowPurchase][] = []
   // The newest purchase of a request, which is read last, decides.
   for (const { entry, name } of entries.toSorted((one, other) => one.index - other.index)) {
-    const purchase = await readPurchase({ storage, name: entry })
-    const state = stateOf(purchase, now)
-    bought.committed += committedAmount(purchase, now)
-    if (state === 'open') bought.open.push(purchase)
-    const operation = listed.has(name) ? undefined : requestedOperation(purchase.request, OPERATIONS)
+    const found = await readListed({ storage, name: entry }, now)
+    bought.all.push(found)
+    const { purchase, operation, state } = found
     const code = purchase.answer && describeAnswer(purchase.answer).code
-    if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
+    if (operation?.definition !== BATCH || listed.has(name)) bought.rows.set(name, { state, entry })
     else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
     else batches.push(...batchRows(baseUrl, { request: purchase.request, items: itemsOf(operation) }, { state, entry }))
   }

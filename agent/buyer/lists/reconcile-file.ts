@@ -2,28 +2,25 @@
  * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file
  * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
-import { basename, resolve as resolvePath } from 'node:path'
+import { basename } from 'node:path'
 import type { CommandContext, CommandResult } from '../../command-line/context.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
 import { lookup } from '../../operation/lookup.ts'
-import type { Operation } from '../../operation/operation.ts'
 import { resolve } from '../../operation/resolve.ts'
-import { amountOf, DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
+import { DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
+import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
-import { outcomeOf } from '../library/purchase-state.ts'
+import { listPurchases, outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
-import { paidOf, readPurchasedRows, sumOf, type PurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
-import { openBuyers, runList, type RunOptions } from './run.ts'
-
-type ReconcileContext = Omit<CommandContext, 'environment' | 'stderr' | 'finish'>
+import { openListBuyer, runList } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
   out: string
@@ -41,10 +38,9 @@ interface ReconcileOptions extends ListInput {
  * Returns the exit status of the payment whose outcome is known last.
  * @throws an error if the list cannot be read, is too expensive, or if the run ends early
  */
-export async function reconcileFile(context: ReconcileContext, options: ReconcileOptions): Promise<CommandResult> {
+export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
-  const { file, out, baseUrl, mode, review, amountMax, isDryRun } = options
-  if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
+  const { file, out, review, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = readList(options.table, options)
   if (list.rows.length === 0) throw new Error(`${file} has no rows`)
@@ -58,11 +54,10 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const plan = await planList(list, { ...options, storage, now: now(), choices })
   const allowance = await approve(context, options, plan)
   if (isDryRun) return true
-  const openBuyer = openBuyers({ ...options, allowance, runtime: context, folder })
-  const buyerOf = (operation: Operation, rows: number) => openBuyer(rows * (amountMax ?? amountOf({ mode }, operation)))
+  const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
-  const rows = resultRows(context, { ...options, folder }, { list, plan, buyerOf, found })
+  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found })
   await writeTable(out, rows, { format: list.format, addedFrom: list.width })
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
@@ -71,9 +66,10 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
-  const after = await readPurchasedRows(storage, { baseUrl, now: now(), listed: new Set() })
-  const spent = toUsdc(paidOf(after) - paidOf(plan.purchased))
-  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paidOf(after))} USDC.`)
+  const after = await listPurchases(storage, now())
+  const paid = sumOf(after, 'paid')
+  const spent = toUsdc(paid - sumOf(plan.purchased.all, 'paid'))
+  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
   return reportOpen(context, options, after)
 }
 
@@ -86,15 +82,14 @@ interface Found {
 
 /** Buys the rows, and yields those of the output. */
 async function* resultRows(
-  context: ReconcileContext,
+  context: CommandContext,
   { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
-  { list, plan, buyerOf, found }: { list: List; plan: Plan; buyerOf: RunOptions['buyerOf']; found: Found },
+  { list, plan, buy, found }: { list: List; plan: Plan; buy: Buy; found: Found },
 ): AsyncGenerator<Cell[]> {
   yield* resultHead(list, out)
   const showRows = showProgress(context)
-  const all = list.rows.length
   let done = 0
-  for await (const rows of runList(plan, { baseUrl, buyerOf, runtime: context, signal: context.interrupted() })) {
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal: context.interrupted() })) {
     for (const { listed, result } of rows) {
       const decision = decisionOf(result)
       found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
@@ -102,27 +97,30 @@ async function* resultRows(
       yield resultCells(listed, result, basename(folder))
     }
     done += rows.length
-    showRows({ phase: 'rows', share: done / all, count: `${done} of ${all}` })
+    showRows({ phase: 'list', rows: done, share: done / list.rows.length })
   }
 }
 
 /** Says how the payments without an answer ended: the outcome that is known last. */
 async function reportOpen(
-  { print, now }: ReconcileContext,
+  { print, now }: CommandContext,
   { readAuthorization }: ReconcileOptions,
-  { open }: PurchasedRows,
+  purchases: readonly ListedPurchase[],
 ): Promise<CommandResult> {
-  const outcomes = await Promise.all(open.map((purchase) => outcomeOf(purchase, now(), readAuthorization)))
+  const open = purchases.filter(({ state }) => state === 'open')
+  const outcomes = await Promise.all(open.map(({ purchase }) => outcomeOf(purchase, now(), readAuthorization)))
   const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
-  print(`${doubtful.length} payments, ${toUsdc(sumOf(doubtful))} USDC, without an answer. ${describeOutcome(last)}`)
+  print(
+    `${doubtful.length} payments, ${toUsdc(sumOf(doubtful, 'open'))} USDC, without an answer. ${describeOutcome(last)}`,
+  )
   // A charge that only the chain shows has no answer yet.
   return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
-function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOptions, { rows }: List): void {
+function warnOfNumbers({ print }: CommandContext, { columns }: ReconcileOptions, { rows }: List): void {
   if (columns.company_number === undefined) return
   const named = rows.filter(({ kind }) => kind !== 'empty')
   const without = named.filter(
@@ -138,12 +136,12 @@ function warnOfNumbers({ print }: ReconcileContext, { columns }: ReconcileOption
  * @throws unless the limit allows the list and the user agrees
  */
 async function approve(
-  { print, confirm }: ReconcileContext,
+  { print, confirm }: CommandContext,
   { mode, totalMax, isConfirmed, isBatched, isDryRun }: ReconcileOptions,
   plan: Plan,
 ): Promise<{ left: number }> {
   const { purchased, open, left } = plan
-  const total = purchased.committed + left
+  const total = sumOf(purchased.all, 'paid', 'open', 'expired') + left
   print(describePlan(plan))
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)

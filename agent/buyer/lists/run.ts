@@ -6,11 +6,12 @@ import { restRequest, type PurchaseRequest } from '../library/purchase-request.t
 import { knownFrom } from '../library/outcome.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
-import type { Operation } from '../../operation/operation.ts'
+import { itemsOf, type Operation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
+import type { Mode } from '../../payment/terms.ts'
 import { resolve } from '../../operation/resolve.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
-import type { Plan, PlannedRow } from './plan.ts'
+import { limitOfRows, type Plan, type PlannedRow } from './plan.ts'
 import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
 import type { ListedRow } from './list.ts'
 import type { RowResult } from './rows.ts'
@@ -26,16 +27,10 @@ const ATTEMPTS_MAX = 60
 
 interface RowsOptions {
   baseUrl: string
-  /** The buyer of one purchase with that many rows. */
-  buyerOf: (operation: Operation, rows: number) => Buy
+  buy: Buy
   runtime?: BuyerRuntime
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
-}
-
-export interface RunOptions extends Omit<RowsOptions, 'purchased'> {
-  /** Ends the run between two groups of rows. */
-  signal?: AbortSignal
 }
 
 export interface BoughtRow {
@@ -49,7 +44,7 @@ export interface BoughtRow {
  */
 export async function* runList(
   { rows, purchased }: Plan,
-  { signal, ...options }: RunOptions,
+  { signal, ...options }: Omit<RowsOptions, 'purchased'> & { signal?: AbortSignal },
 ): AsyncGenerator<BoughtRow[], void> {
   const buyRows = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
@@ -63,26 +58,21 @@ export async function* runList(
 }
 
 /**
- * The buyers of a list, by the micro-USDC that they pay for a request. They pay only the receiver of the first purchase
- * in the folder, and keep an answer forever. A refused payment is replaced after it has ended.
+ * The buyer of a list. It pays only the receiver of the first purchase in the folder, and keeps an answer forever. A
+ * refused payment is replaced after it has ended.
  */
-export function openBuyers({ baseUrl: url, ...options }: ListBuyerOptions): (amountMax: number) => Buy {
-  const buyers = new Map<number, Buy>()
-  return (amountMax) => {
-    const expected = { payTo: 'published', amountMax }
-    const buyer = buyers.get(amountMax) ?? openBuyer({ ...options, url, expected, maxAgeSeconds: Infinity })
-    buyers.set(amountMax, buyer)
-    return buyer
-  }
+export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyerOptions): Buy {
+  const limitOf = (operation: Operation) => limitOfRows({ mode: options.mode, amountMax }, itemsOf(operation))
+  return openBuyer({ ...options, url, expected: { payTo: 'published' }, limitOf, maxAgeSeconds: Infinity })
 }
 
-export interface ListBuyerOptions extends Pick<
-  BuyerOptions,
-  'mode' | 'key' | 'readAuthorization' | 'allowance' | 'onStep'
-> {
+export interface ListBuyerOptions extends Pick<BuyerOptions, 'key' | 'readAuthorization' | 'allowance' | 'onStep'> {
+  mode: Mode
   baseUrl: string
   folder: NonNullable<BuyerOptions['folder']>
   runtime: BuyerRuntime
+  /** Micro-USDC for one row. By default the usual price. */
+  amountMax?: number | undefined
 }
 
 /** Batches whose results stay in memory, for the rows of the next calls. */
@@ -126,11 +116,11 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
-async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+async function buySingle({ baseUrl, buy, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
   const { definition } = operation
   const refusals = new Set([...definition.refusals, definition.inputFault])
   const request = restRequest(baseUrl, operation)
-  const answered = await buyRequest(buyerOf(operation, 1), request, { refusals, runtime })
+  const answered = await buyRequest(buy, request, { refusals, runtime })
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   return toResult(operation, answered.answer, answered.purchase)
 }
@@ -141,10 +131,7 @@ async function buySingle({ baseUrl, buyerOf, runtime }: RowsOptions, operation: 
  */
 async function buyBatch(options: RowsOptions, batch: Batch): Promise<RowResult[]> {
   const { request, items } = batch
-  const [first] = items
-  if (!first) return []
-  const buyer = options.buyerOf(first, items.length)
-  const answered = await buyRequest(buyer, request, { ...options, refusals: BATCH_REFUSALS })
+  const answered = await buyRequest(options.buy, request, { ...options, refusals: BATCH_REFUSALS })
   if (answered.kind === 'bought') return batchResults(batch, answered.answer, answered.purchase)
   const { code, isSigned } = answered
   if (isSigned) return items.map(() => ({ kind: 'refused', code }))
@@ -178,11 +165,13 @@ export async function buyRequest(
 }
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
-async function buyOnce(buy: () => ReturnType<Buy>, refusals: ReadonlySet<RefusalCode>): Promise<Answered | 'later'> {
+async function buyOnce(
+  buy: () => ReturnType<typeof buyAnswer>,
+  refusals: RequestOptions['refusals'],
+): Promise<Answered | 'later'> {
   try {
     const { body, receipt, entry } = await buy()
-    if (receipt === 'valid' && entry) return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
-    if (receipt === 'unchecked') return 'later'
+    return receipt === 'unchecked' ? 'later' : { kind: 'bought', answer: parseJson(body), purchase: entry.name }
   } catch (cause) {
     const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
     if (answer?.code !== undefined && refusals.has(answer.code))
@@ -190,5 +179,4 @@ async function buyOnce(buy: () => ReturnType<Buy>, refusals: ReadonlySet<Refusal
     if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
     throw cause
   }
-  throw new Error('An answer of the service has no receipt. Check its URL')
 }

@@ -58,7 +58,7 @@ const PATH_BYTES = 16
 export function openReconciliationService(options: ServiceOptions): { server: Server; path: string } {
   const { url: baseUrl, version, runtime, print, folder = 'purchases' } = options
   const buy = openBuyer(options)
-  const buyRows = createRowBuyer({ baseUrl, buyerOf: () => buy, runtime })
+  const buyRows = createRowBuyer({ baseUrl, buy, runtime })
   const context: AnswerContext = {
     path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`,
     manifestAt: (local) => createManifest({ baseUrl, version, local }),

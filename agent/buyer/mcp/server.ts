@@ -82,22 +82,16 @@ async function describeService({ url: baseUrl, runtime }: LocalServerOptions): P
 
 async function buy(baseUrl: string, buyOne: Buy, operation: Operation): Promise<CallToolResult> {
   const { body, receipt, paymentResponse } = await buyAnswer(buyOne, restRequest(baseUrl, operation))
-  if (receipt === 'missing')
-    return toError(
-      { code: 'receipt_missing', message: 'The answer has no receipt.' },
-      { advice: 'Check the URL of the service.', outcome: UNKNOWN },
-    )
   if (receipt !== 'valid')
     return toError(
       { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
-      { advice: 'Repeat the same call. It is not charged again.', outcome: UNKNOWN },
+      { advice: 'Repeat the same call. It is not charged again.', outcome: { kind: 'unknown' } },
     )
   const response = parseJson(Buffer.from(paymentResponse ?? '', 'base64').toString())
   return { ...toResult(parseJson(body) as object), _meta: { [PAYMENT_RESPONSE_META]: response } }
 }
 
 const NOT_SOLD: Outcome = { kind: 'not_sold' }
-const UNKNOWN: Outcome = { kind: 'unknown' }
 
 /**
  * What the user can do about a payment that the service has refused. The caller of a tool can send no other payment.

@@ -1,21 +1,22 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
 import type { Company } from '../../../store/dataset/company.ts'
+import { showProgress } from '../../command-line/progress.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { listPurchases } from '../library/purchase-state.ts'
-import { buyRequest, openBuyers, type ListBuyerOptions } from '../lists/run.ts'
+import { listPurchases, sumOf } from '../library/purchase-state.ts'
+import { limitOfRows } from '../lists/plan.ts'
+import { buyRequest, openListBuyer, type ListBuyerOptions } from '../lists/run.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
 import { NUMBERS_CHARACTERS_MAX, NUMBERS_MAX } from '../../operation/fields.ts'
 import { lookup } from '../../operation/lookup.ts'
-import { parseOperation, type OperationDefinition } from '../../operation/operation.ts'
+import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { batch as BATCH } from '../../operation/operations.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import type { Mode } from '../../payment/terms.ts'
 import type { Records, Round } from './state.ts'
 
-interface PurchasesOptions extends Omit<ListBuyerOptions, 'folder'> {
+interface PurchasesOptions extends ListBuyerOptions {
   folder: string
-  mode: Mode
+  runtime: ListBuyerOptions['runtime'] & Parameters<typeof showProgress>[0]
   /** Micro-USDC for all purchases, those that an interrupted run has made included. */
   totalMax: number
 }
@@ -28,24 +29,25 @@ export type Purchases = ReturnType<typeof createPurchases>
 export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
   let left = options.totalMax
-  const buyerOf = openBuyers(options)
+  const buyOne = openListBuyer(options)
+  const show = showProgress(runtime)
 
   /** The body of the answer. Undefined if it is refused. */
-  async function buy(definition: OperationDefinition, input: object, { price, key }: { price: number; key: string }) {
+  async function buy(definition: OperationDefinition, input: object, key: string) {
     const parsed = parseOperation(definition, input)
     if (parsed.kind === 'invalid') throw new Error(`A request cannot be made: ${parsed.fault.rule}`)
+    const price = limitOfRows(options, itemsOf(parsed.operation))
     if (price > left) throw new Error('--max-total does not allow the next payment. Run again with a higher one')
     left -= price
     const request = restRequest(baseUrl, parsed.operation)
-    const answered = await buyRequest(buyerOf(price), request, { refusals: REFUSALS, key, runtime })
+    const answered = await buyRequest(buyOne, request, { refusals: REFUSALS, key, runtime })
     return answered.kind === 'bought' ? answered.answer : undefined
   }
 
   return {
     /** Micro-USDC of all purchases with an answer. */
     async paid(): Promise<number> {
-      const purchases = await listPurchases(folderStorage(options.folder), runtime.now())
-      return purchases.reduce((sum, { state, amount }) => (state === 'paid' ? sum + amount : sum), 0)
+      return sumOf(await listPurchases(folderStorage(options.folder), runtime.now()), 'paid')
     },
     /**
      * The micro-USDC of a round with these new companies if nothing has changed.
@@ -60,13 +62,16 @@ export function createPurchases(options: PurchasesOptions) {
     /** The answers with the changes of a round, all pages. */
     async changes({ numbers, since, snapshot_id: key }: Round): Promise<ChangesResponse[]> {
       const answers: ChangesResponse[] = []
+      let done = 0
       for (const company_numbers of groupsOf(numbers)) {
         for (let cursor: string | null | undefined; cursor !== null;) {
           const input = { since, company_numbers, ...(cursor !== undefined && { cursor }) }
-          const answer = (await buy(changes, input, { price: changes.prices[mode], key })) as ChangesResponse
+          const answer = (await buy(changes, input, key)) as ChangesResponse
           answers.push(answer)
           cursor = answer.next_cursor
         }
+        done += company_numbers.length
+        show({ phase: 'changes', rows: done, share: done / numbers.length })
       }
       return answers
     },
@@ -76,10 +81,11 @@ export function createPurchases(options: PurchasesOptions) {
       const size = lookup.batchInputsMax ?? 1
       for (let start = 0; start < numbers.length; start += size) {
         const inputs = numbers.slice(start, start + size).map((company_number) => ({ company_number }))
-        const price = inputs.length * lookup.prices[mode]
-        const answer = await buy(BATCH, { operation: lookup.name, inputs }, { price, key })
+        const answer = await buy(BATCH, { operation: lookup.name, inputs }, key)
         const { results } = (answer ?? { results: [] }) as { results: { status: number; body: { company: Company } }[] }
         for (const { status, body } of results) if (status === 200) records[body.company.company_number] = body.company
+        const rows = start + inputs.length
+        show({ phase: 'records', rows, share: rows / numbers.length })
       }
       return records
     },

@@ -1,7 +1,7 @@
 /** What `client watch` reports: lines of text, and the rows of a table. */
 import type { Company } from '../../../store/dataset/company.ts'
 import type { Cell } from '../../command-line/table/cell.ts'
-import { companyRow } from '../../command-line/candidate-row.ts'
+import { companyRow, showValue } from '../../command-line/candidate-row.ts'
 import { fieldSchema } from '../../operation/result.ts'
 import { filingStatus } from '../../operation/filing-status.ts'
 import type { Change } from './state.ts'
@@ -61,14 +61,9 @@ function describeFields<Field extends string>(
 ): ReportRow[] {
   if (!before || !after) return []
   return fields.flatMap((field) => {
-    const [from, to] = [toText(before[field]), toText(after[field])]
+    const [from, to] = [showValue(before[field]), showValue(after[field])]
     return from === to ? [] : [{ event: 'changed', field, before: from, after: to }]
   })
-}
-
-function toText(value: Value): string {
-  if (value === null || typeof value === 'string') return value ?? 'none'
-  return [...value.lines, value.eircode].filter((line) => line !== null).join(', ')
 }
 
 /** The companies whose next annual return date on record is near, or has passed. */

@@ -21,8 +21,6 @@ import { describeCompany, describeDue, describeList, describeRemoved, toLines, t
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../../store/base/day.ts'
 
-type WatchContext = Pick<CommandContext, 'fetch' | 'sleep' | 'now' | 'print' | 'confirm'>
-
 interface WatchOptions extends ListInput {
   column: string
   stateFile: string
@@ -31,15 +29,12 @@ interface WatchOptions extends ListInput {
   totalMax: number
 }
 
-interface ListedNumbers {
-  /** Sorted, without repetitions. */
-  numbers: string[]
-  /** The rows with something else than a company number, as a spreadsheet counts them: the header is row 1. */
-  unreadable: number[]
-}
-
-/** @throws an error if the file has no company number */
-function readNumbers({ file, table, headerRow, column }: WatchOptions): ListedNumbers {
+/**
+ * The numbers, sorted and without repetitions, and the rows with something else, as a spreadsheet counts them: the
+ * header is row 1.
+ * @throws an error if the file has no company number
+ */
+function readNumbers({ file, table, headerRow, column }: WatchOptions) {
   const columns = locateColumns(table.rows, { number: column }, headerRow)
   const rows = fitRows(table, headerRow)
   const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')
@@ -53,7 +48,7 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions): ListedNu
 }
 
 /** Whether a company changed. @throws an error if the run ends early */
-export async function watch(context: WatchContext, options: WatchOptions): Promise<boolean> {
+export async function watch(context: CommandContext, options: WatchOptions): Promise<boolean> {
   const { print, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
   const { numbers, unreadable } = readNumbers(options)
@@ -94,7 +89,7 @@ const currentSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.l
 
 /** Undefined if there is nothing to buy. */
 async function planRound(
-  { fetch }: WatchContext,
+  { fetch }: CommandContext,
   { baseUrl }: WatchOptions,
   { state, numbers }: { state: WatchState; numbers: string[] },
 ): Promise<Round | undefined> {
@@ -109,7 +104,7 @@ async function planRound(
  * @throws unless the user agrees
  */
 async function approve(
-  { print, confirm }: WatchContext,
+  { print, confirm }: CommandContext,
   { mode, totalMax, isConfirmed, isDryRun }: WatchOptions,
   least: number,
 ): Promise<boolean> {

@@ -1,4 +1,5 @@
 /** The text of a CSV: in UTF-8, in UTF-16 with a byte order mark, or in an encoding with one byte for a letter. */
+import { decodeUtf8 } from '../../../store/base/read-body.ts'
 import { TableError } from './table-error.ts'
 
 /** The characters of the bytes 0x80 to 0x9F. Some versions of Node.js decode them as ISO-8859-1. */
@@ -31,7 +32,7 @@ export function decodeText(
   bytes: Uint8Array,
   { name, encoding }: { name: string; encoding: string | undefined },
 ): { text: string; hasByteOrderMark: boolean } {
-  if (encoding !== undefined) return { ...DECODED, text: decodeNamed(bytes, encoding) }
+  if (encoding !== undefined) return { ...DECODED, text: decoderOf(encoding)(bytes) }
   const [first, second] = bytes
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
     return { ...DECODED, text: new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes) }
@@ -40,7 +41,7 @@ export function decodeText(
   const unicode = decodeUtf8(bytes)
   if (unicode !== undefined)
     return { text: unicode.replace(/^\uFEFF/, ''), hasByteOrderMark: unicode.startsWith('\uFEFF') }
-  const text = decodeNamed(bytes, 'windows-1252')
+  const text = decodeBytes(bytes, WINDOWS_1252)
   const doubtful = DOUBTFUL.map((pattern) => pattern.exec(text)).find((found) => found !== null)
   if (!doubtful) return { ...DECODED, text }
   const line = text.slice(0, doubtful.index).split(/\r\n|\n|\r/).length
@@ -51,23 +52,13 @@ export function decodeText(
   })
 }
 
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function decodeNamed(bytes: Uint8Array, encoding: string): string {
+/** @throws RangeError for an unknown name */
+export function decoderOf(encoding: string): (bytes: Uint8Array) => string {
   const label = encoding.toLowerCase()
-  if (/^(?:cp|ibm)?-?850$/.test(label)) return decodeBytes(bytes, CP850)
-  if (/^(?:windows-?|cp)?1252$/.test(label)) return decodeBytes(bytes, WINDOWS_1252)
-  try {
-    return new TextDecoder(encoding).decode(bytes)
-  } catch (cause) {
-    throw new TableError(`There is no encoding ${encoding}. Examples: ${ENCODINGS.join(', ')}`, { cause })
-  }
+  if (/^(?:cp|ibm)?-?850$/.test(label)) return (bytes) => decodeBytes(bytes, CP850)
+  if (/^(?:windows-?|cp)?1252$/.test(label)) return (bytes) => decodeBytes(bytes, WINDOWS_1252)
+  const decoder = new TextDecoder(encoding)
+  return (bytes) => decoder.decode(bytes)
 }
 
 /** @param high the characters from 0x80 on. The bytes after them are those of ISO-8859-1 */

@@ -1,5 +1,6 @@
 /** Tables in files. */
-import { open } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { writeFileAtomically } from '../../../store/files/atomic-file.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { parseTable, TABLE_BYTES_MAX, type ReadOptions, type Table } from './read-table.ts'
@@ -14,7 +15,8 @@ export async function readTable(path: string, options: Omit<ReadOptions, 'name'>
   return parseTable(bytes, { ...options, name: path })
 }
 
-/** The file appears after the last row, and replaces a link instead of its target. */
+/** The file appears after the last row, with its folder, and replaces a link instead of its target. */
 export async function writeTable(path: string, rows: Rows, options: Omit<WriteOptions, 'name'>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
   await writeFileAtomically(path, await encodeTable(rows, { ...options, name: path }))
 }

@@ -1,11 +1,12 @@
-/** Tables as the bytes of a CSV, of an .xlsx file or of JSON, by the end of their name. Runs in browsers too. */
+/** Tables as the bytes of a CSV, a TSV, an .xlsx file or JSON. Runs in browsers too. */
 import { writeXlsxStream } from 'hucre/xlsx'
 import { toSafeCell } from '../safe-cell.ts'
 import { toText, type Cell } from './cell.ts'
 import type { Format } from './read-table.ts'
+import { formOf } from './table-name.ts'
 
 export interface WriteOptions {
-  /** Ends with `.xlsx` or `.json`; every other name is that of a CSV. */
+  /** Its end is the form of the table (table-name.ts). */
   name: string
   /** Default: as Excel writes it. */
   format?: Format
@@ -18,20 +19,18 @@ export interface WriteOptions {
 
 const DEFAULT_FORMAT: Format = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true }
 
-/** Undefined for a CSV. */
-export const kindOf = (name: string): string | undefined => /\.(xlsx|json)$/i.exec(name)?.[1]?.toLowerCase()
-
 export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
 
 /** Encodes each row when it is read, so that the cells of a long list are never all in memory. */
 export async function encodeTable(rows: Rows, options: WriteOptions): Promise<Uint8Array<ArrayBuffer>> {
-  const { name, format = DEFAULT_FORMAT, addedFrom = 0 } = options
-  const kind = kindOf(name)
-  if (kind === 'xlsx') {
+  const { name, addedFrom = 0 } = options
+  const form = formOf(name)
+  const format = { ...(options.format ?? DEFAULT_FORMAT), ...(form === 'tsv' && { separator: '\t' }) }
+  if (form === 'xlsx') {
     const stream = writeXlsxStream(toSheet(rows), { name: 'Sheet1' })
     return new Uint8Array(await new Response(stream).arrayBuffer())
   }
-  const texts = kind === 'json' ? toJson(rows) : toCsv(rows, format, format.kind === 'xlsx' ? 0 : addedFrom)
+  const texts = form === 'json' ? toJson(rows) : toCsv(rows, format, format.kind === 'xlsx' ? 0 : addedFrom)
   const encoder = new TextEncoder()
   const parts: Uint8Array<ArrayBuffer>[] = []
   for await (const text of texts) parts.push(encoder.encode(text))

@@ -28,7 +28,7 @@ export const addVerifyCommand: AddCommand = (program, context) => {
     .option('--receipt <file>', 'the receipt of the answer: the PAYMENT-RESPONSE header, its JSON, or the JWT')
     .option('--issuer <url>', 'the base URL of the service that must have issued the receipt', parseHttpUrl)
     .option('--jwks <file>', 'a saved key set')
-    .option('--rpc <url>', 'a node of the chain of the payment')
+    .option('--rpc <url>', 'a node of the chain of the payment', parseHttpUrl)
     .option('--dataset <file>', 'an archive of the register, .csv or .zip')
     .addHelpText('after', HELP)
     .action(async (file: string, { receipt, issuer, jwks, rpc, dataset }: VerifyOptions) => {

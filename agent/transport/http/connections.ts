@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { refuse } from './response.ts'
+import { refuseAndClose } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
@@ -36,10 +37,10 @@ const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
- * While connections arrive, a request gives its place back only after this number of iterations, so that they are
- * accepted first. They wait in the queue of the kernel, which is not fair.
+ * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile. Requests must
+ * begin faster than connections arrive, or each connection would be reset before its turn.
  */
-const ITERATIONS_PER_TURN = 16
+const ITERATIONS_PER_TURN = 4
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 
@@ -152,7 +153,7 @@ export class Connections {
     for (const [socket, { unanswered }] of this.#open) {
       if (unanswered.length === 0) socket.destroySoon()
       else if (isLate && unanswered[0]?.req.complete === false) socket.destroy()
-      for (const response of unanswered) closeAfter(response)
+      for (const response of unanswered) if (!response.headersSent) response.setHeader('Connection', 'close')
     }
   }
 
@@ -161,10 +162,8 @@ export class Connections {
     const isFirst = connection.client === undefined
     const client = (connection.client = this.#identify(connection, response))
     this.#change(connection, 'running')
-    if (isFirst && !this.#makeRoom(connection)) {
-      closeAfter(response)
-      refuse(response, rateLimited(0).refusal)
-    } else client.takeTurn(() => this.#options.answer(request, response))
+    if (isFirst && !this.#makeRoom(connection)) refuseAndClose(response, rateLimited(0).refusal)
+    else client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): Client {
@@ -195,7 +194,7 @@ export class Connections {
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
-          this.#endTurn(ITERATIONS_PER_TURN)
+          void this.#endTurn()
           work()
         }),
     }
@@ -213,12 +212,13 @@ export class Connections {
     if (slowest) this.#reset(slowest, 'unread')
   }
 
-  /** Gives the place of a request back in the first iteration without new connections, or after `iterations`. */
-  #endTurn(iterations: number): void {
-    setImmediate(() => {
-      if (this.#newcomers === 0 || iterations === 0) this.#turns.leave()
-      else this.#endTurn(iterations - 1)
-    })
+  /** Ends a turn in the next iteration of the event loop, or later while connections arrive. */
+  async #endTurn(): Promise<void> {
+    for (let iteration = 1; iteration <= ITERATIONS_PER_TURN; iteration += 1) {
+      await nextIteration()
+      if (this.#newcomers === 0) break
+    }
+    this.#turns.leave()
   }
 
   #beginNext(connection: Connection): void {
@@ -280,8 +280,4 @@ function firstToReset(connections: Iterable<Connection>): Connection {
   const order = (one: Connection, other: Connection) =>
     ACTIVITIES.indexOf(one.activity) - ACTIVITIES.indexOf(other.activity) || one.changed - other.changed
   return [...connections].reduce((first, each) => (order(each, first) < 0 ? each : first))
-}
-
-function closeAfter(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close')
 }

@@ -1,5 +1,6 @@
 /** Turns outcomes into HTTP responses, and sends them. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { gzip } from 'node:zlib'
 import type { Request } from 'express'
 import { refused, type Outcome } from '../../operation/outcome.ts'
@@ -94,4 +95,25 @@ export function acceptsGzip(request: IncomingMessage): boolean {
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
   sendResponse(response, renderOutcome(refused(refusal)))
+}
+
+/** Refuses a request and ends its connection, although the client may still send the rest of the body. */
+export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
+  writeAndClose(response.req.socket, refusal, response.getHeaders())
+  response.req.resume()
+}
+
+/** The time in which a client can read the answer. What it sends meanwhile is discarded. */
+const LINGER_MS = 1_000
+
+/** Writes a refusal without Node's HTTP layer, which closes at once, and closes when the client has read it. */
+export function writeAndClose(socket: Socket, refusal: Refusal, headers: OutgoingHttpHeaders): void {
+  const { status, headers: own, body } = renderOutcome(refused(refusal))
+  const last = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
+  const lines = Object.entries({ ...headers, ...own, ...last }).map(([name, value]) => `${name}: ${String(value)}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('end', () => socket.destroySoon())
+  socket.resume()
 }

@@ -1,5 +1,6 @@
 /** What a person reads on a terminal in place of a body. */
 import { expect } from 'chai'
+import { candidateRows } from '../../../agent/command-line/candidate-row.ts'
 import { toReadable } from '../../../agent/command-line/readable-answer.ts'
 import type { HistoryResponse } from '../../../agent/operation/history.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
@@ -9,6 +10,9 @@ const linesOf = (name: string) =>
   toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
 
 describe('[14.5] an answer on a terminal', () => {
+  const resolution = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+  const [first] = resolution.candidates
+
   it('is a card for a company, with a line for each value', () => {
     expect(linesOf('lookup').map((line) => line.split(/ {2,}/)[0])).to.include.members([
       'company_number',
@@ -26,18 +30,12 @@ describe('[14.5] an answer on a terminal', () => {
   })
 
   it('tells two equal names apart by number, status, address and date of registration', () => {
-    const answer = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
-    const [first] = answer.candidates
     const twin = (company_number: string) => ({
       ...first!,
       company: { ...first!.company, company_number, status: `Status ${company_number}` },
     })
-    const lines = toReadable('resolve', {
-      ...answer,
-      status: 'ambiguous',
-      match: null,
-      candidates: ['1', '2'].map(twin),
-    })
+    const candidates = ['1', '2'].map(twin)
+    const lines = toReadable('resolve', { ...resolution, status: 'ambiguous', match: null, candidates })
     const { registered_address, registered_date } = first!.company
     expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
       ['1', '2'].map((number) => [
@@ -50,6 +48,32 @@ describe('[14.5] an answer on a terminal', () => {
         'another company has the same score',
       ]),
     )
+  })
+
+  it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
+    const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
+      const candidateOf = (score: number, index: number) => ({
+        ...first!,
+        company: { ...first!.company, company_number: String(index), legal_name },
+        score,
+        match_type: score < 850 ? ('fuzzy_name' as const) : ('relaxed_name' as const),
+        signals: { ...first!.signals, name_similarity: 0.9165 },
+      })
+      return candidateRows({ match: null, query: { name }, candidates: scores.map(candidateOf) }).map(
+        ({ reason }) => reason,
+      )
+    }
+    for (const [query, legal, reason] of [
+      ['Example Trading Ltd, Cork Bakery', 'EXAMPLE TRADING LIMITED', 'the query also has "cork bakery"'],
+      ['Example Ltd', 'EXAMPLE TRADING LIMITED', 'the name also has "trading"'],
+      ['Exampel Trading', 'EXAMPLE TRADING LIMITED', 'the name is only 91 % similar'],
+    ] as const)
+      expect(reasonsOf(query, legal, 779), query).to.deep.equal([reason])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 960)).to.deep.equal([
+      'another company has 960 points',
+      'another company has 1000 points',
+    ])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', 'another company has 1000 points'])
   })
 
   it('shows the values before and after a change in a history', () => {

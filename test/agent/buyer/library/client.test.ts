@@ -282,13 +282,13 @@ describe('the client', () => {
     expect(printed.at(-1)).to.contain('nothing was charged again')
   })
 
-  it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
+  it('[14.5] keeps the bought answer if a repetition is refused or has another answer, and exits with 4', async () => {
     await client('lookup', '1')
     const bought = await readPurchase(fileEntry(purchasePath()))
     answers = [{ status: 402 }, { status: 200, headers: {} }, other]
     for (let retry = 0; retry < 3; retry += 1) {
-      expect(await client('--retry', purchasePath())).to.equal(1)
-      expect(printed.at(-1)).to.contain('DIFFERS')
+      expect(await client('--retry', purchasePath())).to.equal(4)
+      expect(printed.at(-3)).to.contain('THE ANSWER DIFFERS from the saved one')
     }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
   })
@@ -325,7 +325,19 @@ describe('the client', () => {
     })
   }
 
-  it('[15.6] lists the purchases with their states', async () => {
+  it('[14.5] prints no answer and exits with 1 if the URL is not that of the service', async () => {
+    const environment = { DATA_DIR: directory, BASE_URL: BASE }
+    for (const status of [200, 404]) {
+      const foreign = async () => Response.json({ company: {} }, { status })
+      const { code, text, stderr } = await runCommand(['client', 'lookup', '1'], { environment, fetch: foreign })
+      expect([code, text]).to.deep.equal([1, ''])
+      expect(stderr).to.match(/asks for no payment\. Check the service|no answer of the service\. Check its URL/)
+    }
+  })
+
+  it('[15.6] lists the purchases with their states, and names damaged ones, which it does not buy again', async () => {
+    expect(await client('purchases', join(directory, 'none'))).to.equal(0)
+    expect(printed.at(-1)).to.match(/none has no purchases\.$/)
     answers = [paid, { status: 402 }]
     await client('lookup', '1')
     await client('resolve', 'Foo', '--max-amount', '5000')
@@ -336,6 +348,16 @@ describe('the client', () => {
       ['lookup', '0.001 USDC', 'paid'],
       ['resolve', '0.001 USDC', 'open'],
     ])
+    ;[printed, answers] = [[], [{ status: 501 }]]
+    await client('lookup', '2')
+    const file = purchasePath()
+    await writeFile(file, '{}')
+    for (const args of ['lookup 2', `--retry ${file}`]) {
+      expect(await client(...args.split(' '))).to.equal(4)
+      expect(printed.at(-1)).to.match(/is not the file of a purchase\. Keep the file: it may hold a payment/)
+    }
+    expect(await client('purchases')).to.equal(0)
+    expect(printed.at(-1)).to.equal(`${file} cannot be read. It may hold a payment that was sent.`)
   })
 
   it('creates a key file that does not exist, and prints the address that pays', async () => {
@@ -359,7 +381,7 @@ describe('the client', () => {
       answers = [{ status: 200, headers: header === undefined ? {} : { 'PAYMENT-RESPONSE': header } }]
       expect(await client('lookup', '1')).to.equal(4)
       expect(printed.slice(-3)).to.deep.equal([
-        'The answer has no receipt of this payment.',
+        'The answer has no receipt. Keep the file of the purchase, which has the answer, and contact the operator.',
         OUTCOME_UNKNOWN,
         `To send the same payment again: --retry ${purchasePath()}`,
       ])
@@ -382,7 +404,7 @@ describe('the client', () => {
       terms = { ...mainnetTerms, amount: String(amount) }
     }
 
-    it('[14.7] signs nothing for mainnet on testnet', async () => {
+    it('[14.7] signs nothing for mainnet without --mode mainnet, and with it up to the usual price', async () => {
       pricedAt(1_000_000)
       expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
@@ -390,9 +412,6 @@ describe('the client', () => {
         'The service sells on mainnet: to pay there, use --mode mainnet.',
         'The quote has an unexpected network, asset, token. Nothing was signed. Check the service and the expected terms.',
       ])
-    })
-
-    it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
       pricedAt(10_000)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(0)
       expect(paymentsSent()).to.have.lengthOf(1)

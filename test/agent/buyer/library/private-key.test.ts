@@ -21,7 +21,7 @@ describe('[15.10] the file of a private key', () => {
     }
   })
 
-  it('is refused if it is missing, holds no key, or is a directory', async () => {
+  it('is refused if it is missing, holds no key, is a directory, or others can read it', async () => {
     expect(await read()).to.match(/^The key file .* does not exist\. "client address --new/)
     for (const text of ['', '0x5a', KEY.slice(2), `${KEY}${' '.repeat(128)}`]) {
       await writeFile(path, text, { mode: 0o600 })
@@ -29,9 +29,7 @@ describe('[15.10] the file of a private key', () => {
     }
     path = join(path, '..')
     expect(await read()).to.equal(noKey())
-  })
-
-  it('is refused if others can read it', async () => {
+    path = join(path, 'open.key')
     await writeFile(path, KEY)
     await chmod(path, 0o640)
     expect(await read()).to.equal(`${path} has mode 0640; only its owner may have access: run chmod 600 "${path}"`)

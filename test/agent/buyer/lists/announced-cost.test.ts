@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readTable } from '../../../../agent/command-line/table/table-file.ts'
-import { reconcileFile } from '../../../../agent/buyer/lists/reconcile-file.ts'
 import { buildRequirements } from '../../../../agent/payment/terms.ts'
+import { runCommand } from '../../../support/cli.ts'
 import { priceOf } from '../../../support/operations.ts'
 import { testTerms } from '../../../support/payments.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -76,6 +75,8 @@ interface World {
 async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<void> {
   const file = join(directory, 'list.csv')
   await writeFile(file, `name\n${run.names.join('\n')}\n`)
+  const keyFile = join(directory, 'buyer.key')
+  await writeFile(keyFile, `0x${'42'.repeat(32)}`, { mode: 0o600 })
   clock.now += run.pause
   let sent = 0
   const service: typeof fetch = async (input, init) => {
@@ -95,36 +96,17 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
     return Response.json({ error: { code } }, { status })
   }
   const paidBefore = sum(nonces)
-  const lines: string[] = []
   let questions = 0
-  const context = {
+  const change = {
+    environment: { DATA_DIR: directory },
     fetch: service,
-    sleep: async () => undefined,
     now: () => new Date((clock.now += run.step)),
-    print: (line: string) => void lines.push(line),
     confirm: async () => (questions += 1) > 0 && run.agrees,
-    interrupted: () => new AbortController().signal,
-    note: () => undefined,
   }
-  const options = {
-    file,
-    out: join(directory, 'out.csv'),
-    columns: { name: 'name' },
-    table: await readTable(file),
-    headerRow: 1,
-    isDryRun: false,
-    baseUrl: BASE,
-    mode: 'testnet',
-    key: `0x${'42'.repeat(32)}`,
-    amountMax: PRICE,
-    totalMax: undefined,
-    isConfirmed: run.isConfirmed,
-    isBatched: run.isBatched,
-    review: undefined,
-    readAuthorization: undefined,
-  } as const
-  await reconcileFile(context, options).catch(() => undefined)
-  const announced = Number(/At most (\S+) USDC/.exec(lines.join('\n'))?.[1]) * 1_000_000
+  const flags = [...(run.isConfirmed ? ['--yes'] : []), ...(run.isBatched ? ['--batch'] : [])]
+  const list = ['reconcile', file, '--column', 'name', '--out', join(directory, 'out.csv'), ...flags]
+  const { text } = await runCommand(['client', '--url', BASE, '--key-file', keyFile, ...list], change)
+  const announced = Number(/At most (\S+) USDC/.exec(text)?.[1]) * 1_000_000
   const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)
   expect(sum(nonces) - paidBefore).to.be.at.most(isAllowed ? Math.round(announced) : 0)
 }

@@ -32,8 +32,8 @@ describe('what an earlier version of the buyer has bought', () => {
     throw new TypeError('fetch failed')
   }
   const OFFLINE = { fetch: keys, sleep: async () => undefined }
-  const client = (...args: string[]) =>
-    runCommand(['client', '--url', URL_BEFORE, '--key-file', path('buyer.key'), ...args], OFFLINE)
+  const client = (args: string[], change: { fetch: typeof fetch } = OFFLINE) =>
+    runCommand(['client', '--url', URL_BEFORE, '--key-file', path('buyer.key'), ...args], change)
 
   for (const [name, options, decisions] of [
     ['single', [], ['matched 100001', 'matched 100001', 'matched 100002']],
@@ -42,7 +42,7 @@ describe('what an earlier version of the buyer has bought', () => {
     it(`[15.11] is found in a list and never bought again (${name})`, async () => {
       const columns = ['--column', 'name', '--number-column', 'number', '--out', path(`${name}-out.csv`)]
       const review = options.map((option) => (option.endsWith('.csv') ? path(option) : option))
-      const { code, text, stderr } = await client('reconcile', path(`${name}.csv`), ...columns, ...review)
+      const { code, text, stderr } = await client(['reconcile', path(`${name}.csv`), ...columns, ...review])
       expect([code, asked], stderr).to.deep.equal([0, []])
       expect(text).to.contain('At most 0 USDC will be paid')
       const rows = parse(await readFile(path(`${name}-out.csv`)), { columns: true, bom: true })
@@ -52,7 +52,7 @@ describe('what an earlier version of the buyer has bought', () => {
     })
 
   it('[14.5] is listed, and repeated with --retry, over REST and A2A', async () => {
-    const { lines } = await client('purchases', path('purchases'))
+    const { lines } = await client(['purchases', path('purchases')])
     expect(lines.slice(1).map((line) => line.split(/ {2,}/).slice(1, 4).join(' '))).to.deep.equal([
       'lookup 0.001 USDC paid',
       'lookup 0.001 USDC paid',
@@ -66,15 +66,11 @@ describe('what an earlier version of the buyer has bought', () => {
 
   it('[15.13] is the state of watched companies', async () => {
     const watch = ['watch', path('watch.csv'), '--column', 'Number', '--state', path('watch.json'), '--max-total', '1']
-    const { lines } = await runCommand(
-      ['client', '--url', URL_BEFORE, '--key-file', path('buyer.key'), ...watch, '--report', path('report.json')],
-      {
-        fetch: async () => {
-          const { snapshot_id } = JSON.parse(await readFile(path('watch.json'), 'utf8')) as { snapshot_id: string }
-          return Response.json({ snapshot_id, source: SYNTHETIC_PROVENANCE.source })
-        },
-      },
-    )
+    const meta = async () => {
+      const { snapshot_id } = JSON.parse(await readFile(path('watch.json'), 'utf8')) as { snapshot_id: string }
+      return Response.json({ snapshot_id, source: SYNTHETIC_PROVENANCE.source })
+    }
+    const { lines } = await client([...watch, '--report', path('report.json')], { fetch: meta })
     expect(lines.slice(-2)).to.deep.equal(['Paid: 0 USDC.', '1 companies, 0 changed'])
     expect(await readFile(path('report.json'), 'utf8')).to.contain('ALPHA SAMPLE TRADING LIMITED')
   })

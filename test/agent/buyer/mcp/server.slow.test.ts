@@ -115,7 +115,7 @@ describe('[15.5, 15.10] the command mcp', function () {
       expect(codeOf(await call(client, LOOKUP))).to.equal('receipt_unchecked')
       isDown = false
       expect(codeOf(await call(client, LOOKUP))).to.equal(false)
-      expect(codeOf(await call(client, OTHER))).to.equal('receipt_missing')
+      expect(codeOf(await call(client, OTHER))).to.equal('receipt_invalid')
     } finally {
       await behind.stop()
     }

@@ -145,15 +145,12 @@ describe('[15.13] the command client watch', function () {
   })
 
   it('signs nothing above --max-total, without an answer, or with the state of another service', async () => {
-    expect(
-      await transfersOf(async () => expect((await run({}, '252999')).stderr).to.match(/at least 253000/)),
-    ).to.equal(0)
-    const unconfirmed = args().filter((arg) => arg !== '--yes')
-    expect(
-      await transfersOf(async () => expect((await runCommand(unconfirmed)).stderr).to.match(/add --yes/)),
-    ).to.equal(0)
+    const refuses = async (running: () => Promise<CliResult>, reason: RegExp) =>
+      expect(await transfersOf(async () => expect((await running()).stderr).to.match(reason))).to.equal(0)
+    await refuses(() => run({}, '252999'), /at least 253000/)
+    await refuses(() => runCommand(args().filter((arg) => arg !== '--yes')), /add --yes/)
     await writeFile(join(directory, 'state.json'), '{"url":"https://other.example","mode":"testnet"}')
-    expect(await transfersOf(async () => expect((await run()).stderr).to.match(/is not a state/))).to.equal(0)
+    await refuses(run, /is not a state/)
   })
 
   it('stops at --max-total before the records, and continues with a higher one', async () => {

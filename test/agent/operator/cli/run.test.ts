@@ -52,11 +52,17 @@ describe('the command line', () => {
     ['payments', 'show'],
     ['client', 'search', 'foo', '--number', '1'],
     ['client', 'lookup', '1', '--max-amount', '0'],
-    ['client', 'lookup', '1', '--mode', 'sepolia'],
-    ['client', 'lookup', '1', '--url', 'companies.example'],
+    ['client', 'lookup', '1', '--url', 'http://127.0.0.1:4021/api/v1'],
+    ['mcp', '--folder', 'purchases', '--pay-to', '0x12'],
     ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
     ['client', 'batch'],
     ['client', 'batch', 'README.md'],
+    ['client', 'reconcile', 'list.csv', '--column', 'name', '--encoding', 'nosuch'],
+    ['client', 'reconcile', 'list.csv', '--column', 'name', '--out', './list.csv'],
+    ['client', 'reconcile', 'list.csv', '--column', 'name', '--out', 'docs'],
+    ['client', 'reconcile', 'list.csv', '--column', 'name', '--review', 'list.reconciled.csv'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1', '--state', 'x', '--report', 'x.html'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1', '--state', 'x', '--report', 'list.csv'],
   ]) {
     it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {
       const { code, text, stderr } = await run(args)
@@ -107,22 +113,25 @@ describe('the progress of a command', () => {
   function linesOf(isTerminal: boolean): string[] {
     const lines: string[] = []
     let seconds = 0
-    const now = () => new Date(1000 * seconds)
-    const show = showProgress({ note: (line) => void lines.push(line), now, isTerminal })
+    const show = showProgress({
+      note: (line) => void lines.push(line),
+      now: () => new Date(1000 * seconds),
+      isTerminal,
+    })
     for (const share of [0, 0.25, 0.29, 0.5]) {
-      show({ phase: 'rows', share, count: `${100 * share} of 100` })
+      show({ phase: 'list', rows: 100 * share, share })
       seconds += 100
     }
-    show({ phase: 'hash', share: 0.5 })
+    show({ phase: 'hash', rows: 7, share: 0.5 })
     return lines
   }
 
   it('is a line with rows, percent and remaining time for each tenth of a phase on a terminal, and nothing elsewhere', () => {
     expect(linesOf(true)).to.deep.equal([
-      'rows 0 %, 0 of 100',
-      'rows 20 %, 25 of 100, about 5 min left',
-      'rows 50 %, 50 of 100, about 5 min left',
-      'hash 50 %',
+      'list 0 %, 0 rows',
+      'list 20 %, 25 rows, about 5 min left',
+      'list 50 %, 50 rows, about 5 min left',
+      'hash 50 %, 7 rows',
     ])
     expect(linesOf(false)).to.deep.equal([])
   })
