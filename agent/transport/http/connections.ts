@@ -40,7 +40,7 @@ const BEGUN_PER_ITERATION_MAX = 8
  * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile. Requests must
  * begin faster than connections arrive, or each connection would be reset before its turn.
  */
-const ITERATIONS_PER_TURN = 4
+const ITERATIONS_PER_TURN = 8
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
 

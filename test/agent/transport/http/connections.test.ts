@@ -133,6 +133,15 @@ describe('the connections of the HTTP server', () => {
       expect(server.reports).to.deep.equal(['connections_reset: pipelining'])
     })
 
+    it('[8.14] accept any number of requests, of which four are unanswered', async () => {
+      const client = await server.dial()
+      for (let round = 1; round <= 5; round += 1) {
+        client.socket.write(get('/next').repeat(4))
+        await client.answered(4 * round)
+      }
+      expect(server.reports).to.deep.equal([])
+    })
+
     it('[8.14] parse no request beyond the limit', async () => {
       const parsed: number[] = []
       const count = (message: unknown) => void parsed.push((message as { socket: Socket }).socket.remotePort ?? 0)
