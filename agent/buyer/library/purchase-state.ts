@@ -70,8 +70,10 @@ export interface ListedPurchase {
 }
 
 /** Micro-USDC of the purchases in these states. */
-export const sumOf = (purchases: readonly ListedPurchase[], ...states: PurchaseState[]): number =>
-  purchases.reduce((sum, { state, amount }) => (states.includes(state) ? sum + amount : sum), 0)
+export const sumOf = (
+  purchases: readonly Pick<ListedPurchase, 'state' | 'amount'>[],
+  ...states: PurchaseState[]
+): number => purchases.reduce((sum, { state, amount }) => (states.includes(state) ? sum + amount : sum), 0)
 
 /** @throws PurchaseError for a damaged entry */
 export async function readListed(entry: PurchaseEntry, now: Date): Promise<ListedPurchase> {

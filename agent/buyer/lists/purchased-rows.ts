@@ -40,7 +40,9 @@ export interface PurchasedRows {
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
   /** All purchases, also those of other rows. */
-  all: ListedPurchase[]
+  /** Without the answers, which would need the memory of the whole folder. */
+  all: Pick<ListedPurchase, 'state' | 'amount'>[]
+  open: ListedPurchase[]
 }
 
 /** @param listed the keys of the rows of the list. A purchase under the key of a row is not a batch */
@@ -48,7 +50,7 @@ export async function readPurchasedRows(
   storage: BuyerStorage,
   { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: ReadonlySet<string> },
 ): Promise<PurchasedRows> {
-  const bought: PurchasedRows = { rows: new Map(), refused: new Set(), all: [] }
+  const bought: PurchasedRows = { rows: new Map(), refused: new Set(), all: [], open: [] }
   const entries = (await storage.list('')).flatMap((entry) => {
     const [, name = '', index = ''] = /^([0-9a-f]{64})-(\d+)\.json$/.exec(entry) ?? []
     return name === '' ? [] : { entry, name, index: Number(index) }
@@ -57,8 +59,9 @@ export async function readPurchasedRows(
   // The newest purchase of a request, which is read last, decides.
   for (const { entry, name } of entries.toSorted((one, other) => one.index - other.index)) {
     const found = await readListed({ storage, name: entry }, now)
-    bought.all.push(found)
-    const { purchase, operation, state } = found
+    const { purchase, operation, state, amount } = found
+    bought.all.push({ state, amount })
+    if (state === 'open') bought.open.push(found)
     const code = purchase.answer && describeAnswer(purchase.answer).code
     if (operation?.definition !== BATCH || listed.has(name)) bought.rows.set(name, { state, entry })
     else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)

@@ -13,10 +13,11 @@ import { DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
-import { listPurchases, outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
+import { outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
+import { readPurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview, type ReviewedRow } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
@@ -66,11 +67,11 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
-  const after = await listPurchases(storage, now())
-  const paid = sumOf(after, 'paid')
+  const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now(), listed: new Set() })
+  const paid = sumOf(after.all, 'paid')
   const spent = toUsdc(paid - sumOf(plan.purchased.all, 'paid'))
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
-  return reportOpen(context, options, after)
+  return reportOpen(context, options, after.open)
 }
 
 /** The results of a run. */
@@ -105,9 +106,8 @@ async function* resultRows(
 async function reportOpen(
   { print, now }: CommandContext,
   { readAuthorization }: ReconcileOptions,
-  purchases: readonly ListedPurchase[],
+  open: readonly ListedPurchase[],
 ): Promise<CommandResult> {
-  const open = purchases.filter(({ state }) => state === 'open')
   const outcomes = await Promise.all(open.map(({ purchase }) => outcomeOf(purchase, now(), readAuthorization)))
   const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
