@@ -103,7 +103,7 @@ function createLimitedServer(
     const isInLastBody = last?.req.complete === false
     const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
     const write = () => {
-      if (socket.writable) writeAndClose(socket, { code }, { ...headers, [REQUEST_ID_HEADER]: requestId })
+      if (socket.writable) writeAndClose(socket, { code }, { headers: { ...headers, [REQUEST_ID_HEADER]: requestId } })
       else socket.destroySoon()
     }
     // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.

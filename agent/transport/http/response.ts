@@ -99,19 +99,30 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
 
 /** Refuses a request and ends its connection, although the client may still send the rest of the body. */
 export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
-  writeAndClose(response.req.socket, refusal, response.getHeaders())
-  response.req.resume()
+  const { req } = response
+  // It would appear twice.
+  response.removeHeader('Connection')
+  writeAndClose(req.socket, refusal, { headers: response.getHeaders(), method: req.method })
+  req.resume()
 }
 
 /** The time in which a client can read the answer. What it sends meanwhile is discarded. */
 const LINGER_MS = 1_000
 
-/** Writes a refusal without Node's HTTP layer, which closes at once, and closes when the client has read it. */
-export function writeAndClose(socket: Socket, refusal: Refusal, headers: OutgoingHttpHeaders): void {
+/**
+ * Writes a refusal without Node's HTTP layer, which would close at once, and closes the connection when the client has
+ * read it. An answer to HEAD has no body.
+ */
+export function writeAndClose(
+  socket: Socket,
+  refusal: Refusal,
+  { headers, method }: { headers: OutgoingHttpHeaders; method?: string | undefined },
+): void {
   const { status, headers: own, body } = renderOutcome(refused(refusal))
   const last = { 'Content-Length': Buffer.byteLength(body), Date: new Date().toUTCString(), Connection: 'close' }
   const lines = Object.entries({ ...headers, ...own, ...last }).map(([name, value]) => `${name}: ${String(value)}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const content = method === 'HEAD' ? '' : body
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
   socket.once('end', () => socket.destroySoon())
