@@ -9,7 +9,7 @@ import { TableError } from '../agent/command-line/table/table-error.ts'
 import { decisionOf, proposeColumns, proposeHeaderRow } from '../agent/buyer/lists/columns.ts'
 import { readList, resultCells, resultHead, type List } from '../agent/buyer/lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../agent/buyer/lists/plan.ts'
-import { listPurchases, sumOf } from '../agent/buyer/library/purchase-state.ts'
+import { listPurchases, paidAmount } from '../agent/buyer/library/purchase-state.ts'
 import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
@@ -158,7 +158,7 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
     say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
   }
   const after = await listPurchases(storage, new Date())
-  showResults(given, list, rows, sumOf(after, 'paid') - sumOf(plan.purchased.all, 'paid'))
+  showResults(given, list, rows, paidAmount(after) - paidAmount(plan.purchased.all))
 }
 
 /** The rows of the list in its order, with what a person has decided. `paid` is in micro-USDC. */
@@ -223,7 +223,7 @@ lines.addEventListener('input', () => {
 })
 file.addEventListener('change', () => void take())
 const kept = history.state as Given | null
-// A person can begin before this code is loaded.
+// A person can type or choose a file before this code has loaded.
 if (lines.value !== '' || file.value !== '') void take()
 else if (kept?.bytes) {
   if (kept.separator) lines.value = new TextDecoder().decode(kept.bytes)

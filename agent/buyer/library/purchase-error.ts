@@ -89,7 +89,7 @@ export const failWith =
   (code: PurchaseErrorCode, message?: string, file?: string) =>
   (cause: unknown): never => {
     if (cause instanceof PurchaseError) throw cause
-    throw new PurchaseError(code, message ?? (cause as Error).message, { file, cause })
+    throw new PurchaseError(code, message ?? (cause instanceof Error ? cause.message : String(cause)), { file, cause })
   }
 
 export interface ServiceAnswer {

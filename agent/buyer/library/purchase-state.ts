@@ -69,11 +69,17 @@ export interface ListedPurchase {
   amount: number
 }
 
-/** Micro-USDC of the purchases in these states. */
-export const sumOf = (
-  purchases: readonly Pick<ListedPurchase, 'state' | 'amount'>[],
-  ...states: PurchaseState[]
-): number => purchases.reduce((sum, { state, amount }) => (states.includes(state) ? sum + amount : sum), 0)
+type Amounts = readonly Pick<ListedPurchase, 'state' | 'amount'>[]
+
+/** Micro-USDC. */
+const sumOf = (purchases: Amounts): number => purchases.reduce((sum, { amount }) => sum + amount, 0)
+
+/** Micro-USDC of the purchases with an answer. */
+export const paidAmount = (purchases: Amounts): number => sumOf(purchases.filter(({ state }) => state === 'paid'))
+
+/** Micro-USDC that the purchases have cost or may still cost: of all but the refused ones. */
+export const committedAmount = (purchases: Amounts): number =>
+  sumOf(purchases.filter(({ state }) => state !== 'refused'))
 
 /** @throws PurchaseError for a damaged entry */
 export async function readListed(entry: PurchaseEntry, now: Date): Promise<ListedPurchase> {

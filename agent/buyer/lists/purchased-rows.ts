@@ -39,8 +39,7 @@ export interface PurchasedRows {
   rows: Map<string, RowPurchase>
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
-  /** All purchases, also those of other rows. */
-  /** Without the answers, which would need the memory of the whole folder. */
+  /** All purchases of the folder, without their answers, which would need much memory. */
   all: Pick<ListedPurchase, 'state' | 'amount'>[]
   open: ListedPurchase[]
 }

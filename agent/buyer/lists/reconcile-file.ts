@@ -13,7 +13,7 @@ import { DEPLOYMENTS, toUsdc } from '../../payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
-import { outcomeOf, sumOf, type ListedPurchase } from '../library/purchase-state.ts'
+import { committedAmount, outcomeOf, paidAmount, type ListedPurchase } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
@@ -68,8 +68,8 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now(), listed: new Set() })
-  const paid = sumOf(after.all, 'paid')
-  const spent = toUsdc(paid - sumOf(plan.purchased.all, 'paid'))
+  const paid = paidAmount(after.all)
+  const spent = toUsdc(paid - paidAmount(plan.purchased.all))
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
   return reportOpen(context, options, after.open)
 }
@@ -113,7 +113,7 @@ async function reportOpen(
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
   print(
-    `${doubtful.length} payments, ${toUsdc(sumOf(doubtful, 'open'))} USDC, without an answer. ${describeOutcome(last)}`,
+    `${doubtful.length} payments, ${toUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
   )
   // A charge that only the chain shows has no answer yet.
   return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
@@ -141,7 +141,7 @@ async function approve(
   plan: Plan,
 ): Promise<{ left: number }> {
   const { purchased, open, left } = plan
-  const total = sumOf(purchased.all, 'paid', 'open', 'expired') + left
+  const total = committedAmount(purchased.all) + left
   print(describePlan(plan))
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)

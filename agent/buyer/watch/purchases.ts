@@ -3,7 +3,7 @@ import type { Company } from '../../../store/dataset/company.ts'
 import { showProgress } from '../../command-line/progress.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { listPurchases, sumOf } from '../library/purchase-state.ts'
+import { listPurchases, paidAmount } from '../library/purchase-state.ts'
 import { limitOfRows } from '../lists/plan.ts'
 import { buyRequest, openListBuyer, type ListBuyerOptions } from '../lists/run.ts'
 import { changes, type ChangesResponse } from '../../operation/changes.ts'
@@ -47,7 +47,7 @@ export function createPurchases(options: PurchasesOptions) {
   return {
     /** Micro-USDC of all purchases with an answer. */
     async paid(): Promise<number> {
-      return sumOf(await listPurchases(folderStorage(options.folder), runtime.now()), 'paid')
+      return paidAmount(await listPurchases(folderStorage(options.folder), runtime.now()))
     },
     /**
      * The micro-USDC of a round with these new companies if nothing has changed.
