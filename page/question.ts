@@ -68,7 +68,7 @@ export function fillForm(): void {
   for (const fields of form.querySelectorAll('fieldset')) fields.hidden = fields.disabled = fields !== shown
   if (!shown) return
   find('#intro h1').textContent = find('legend', shown).textContent
-  // A person can type before the script has arrived.
+  // Keeps text that a person typed before the script has loaded.
   for (const input of namedInputs(shown))
     input.value =
       (shown === box ? text : members[input.name]) ?? (document.readyState === 'complete' ? '' : input.value)

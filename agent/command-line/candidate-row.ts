@@ -78,7 +78,7 @@ function doubtsOf(candidate: Candidate, { candidates, query: { name, q = '' } }:
   return doubts
 }
 
-/** The words around the one name in the other, or else how similar they are. */
+/** The words that one of the names has before or after the other. Without such words, how similar they are. */
 function nameDoubt({ company: { legal_name: legal }, signals }: Candidate, asked: string): string {
   const name = parseName(legal)
   const more = wordsAround(normaliseWords(asked), name)
@@ -88,7 +88,7 @@ function nameDoubt({ company: { legal_name: legal }, signals }: Candidate, asked
   return `the name is only ${Math.floor(signals.name_similarity * 100)} % similar`
 }
 
-/** Undefined if the words lack the name. */
+/** The words before and after the name. Undefined if the words do not contain the name. */
 function wordsAround(words: readonly string[], { core, suffix }: ParsedName): string | undefined {
   const at = words.findIndex((_, start) => core.every((word, index) => words[start + index] === word))
   if (at < 0) return undefined

@@ -291,7 +291,7 @@ describe('a purchase in the page', () => {
       expect(csv)
         .to.match(/First Twin Ltd\t\t12\t.*\b\d{4}-\d\d-\d\d\b/)
         .and.contain('=1+1 Trading')
-      // Back from a record, the list and what was decided are there.
+      // After a record and Back, the list and its decisions are shown again.
       await click('#answer td a')
       await page.waitForURL(/operation=lookup/)
       await page.goBack()

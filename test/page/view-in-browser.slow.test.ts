@@ -168,7 +168,7 @@ describe('the page in a browser', () => {
     expect(await Promise.all(shown)).to.deep.equal([false, false, false, false, true])
   })
 
-  it('keeps what is typed before its script has arrived', async () => {
+  it('keeps text that is typed before the script has loaded', async () => {
     let arrive = () => {}
     const arrived = new Promise<void>((resolve) => (arrive = resolve))
     await page.route('**/main-*.js', (route) => arrived.then(() => route.continue()))

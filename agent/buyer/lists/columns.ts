@@ -54,7 +54,10 @@ const USUAL: readonly [field: keyof RowCells, header: RegExp][] = [
 
 const fieldOf = (cell: Cell) => USUAL.findLast(([, header]) => header.test(toText(cell)))?.[0]
 
-/** The first row with more than half as many texts as the fullest one, from 1. 0 if it has no usual header. */
+/**
+ * The number, from 1, of the first row with more than half as many texts as the fullest row. 0 if the found row has
+ * no usual header.
+ */
 export function proposeHeaderRow(rows: readonly Cell[][]): number {
   const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
   const at = counts.findIndex((count) => count * 2 > Math.max(...counts))

@@ -42,7 +42,7 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
  */
 const HEAP_OPTIONS = ['--semi-space-growth-factor=1', '--heap-growing-percent=20']
 
-/** Ends the command if it would write over one of its own files, or over a folder. */
+/** Ends the command if two of its files are the same, or if a file to write is a folder. */
 async function requireFiles(
   { args: { file = '' }, refuse }: Call,
   written: Record<string, string | undefined>,

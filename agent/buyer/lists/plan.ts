@@ -120,7 +120,7 @@ function newBatches(operations: ReadonlyMap<string, Operation>, { rows, refused 
   })
 }
 
-/** The most that a payment for these rows may be. */
+/** The highest amount of a payment for these rows, in micro-USDC. */
 export const limitOfRows = (
   { mode, amountMax }: Pick<PlanOptions, 'mode' | 'amountMax'>,
   rows: readonly Operation[],

@@ -135,7 +135,7 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
     withoutReported(changes, state.reported).filter(({ company_number: number }) => Object.hasOwn(known, number)),
   )
   const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
-  // No record of these numbers can be bought: no file has the number, or its last change has removed it.
+  // No record of these numbers can be bought: the register never had the number, or has removed it.
   const withoutRecord: Records = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
   const bought = await purchases.records(without([...added, ...news.keys()], withoutRecord), round)
   const companies = { ...pick(known, round.numbers), ...withoutRecord, ...bought }

@@ -44,7 +44,10 @@ async function readRows(bytes: Uint8Array, name: string): Promise<Cell[][]> {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** A text is copied: that of the reader keeps a part of the sheet in memory (`bench perf`, row "client reconcile"). */
+/**
+ * Copies each text, because a text of the reader is a slice that keeps a large part of the sheet in memory (`bench perf`,
+ * row "client reconcile").
+ */
 function toCell(value: unknown): Cell {
   if (typeof value === 'string') return decoder.decode(encoder.encode(value))
   return typeof value === 'number' || typeof value === 'boolean' || value instanceof Date ? value : null
@@ -56,7 +59,7 @@ const END_BYTES = 22
 const COMMENT_BYTES_MAX = 65_535
 const STORED = 0
 const ZIP64_FIELD = 1
-/** Stands for a number that is in a field of eight bytes. Some writers do this for all numbers. */
+/** In place of a number that the zip64 field has, with eight bytes. Some writers put all numbers there. */
 const IN_ZIP64 = 0xffffffff
 const COUNT_IN_ZIP64 = 0xffff
 

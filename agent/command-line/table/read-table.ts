@@ -109,7 +109,8 @@ function findSeparator(text: string): string {
 }
 
 /**
- * Whether most rows have at most as many fields as the first one; and if that has several, at least half of them too.
+ * Whether most rows have no more fields than the first row. If the first row has several fields, at least half of the
+ * other rows must have several too.
  * @param counts the number of fields of each row. Empty fields beyond the length of the first row do not count
  */
 function isTable([fields = 0, ...others]: readonly number[]): boolean {

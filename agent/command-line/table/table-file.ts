@@ -15,7 +15,7 @@ export async function readTable(path: string, options: Omit<ReadOptions, 'name'>
   return parseTable(bytes, { ...options, name: path })
 }
 
-/** The file appears after the last row, with its folder, and replaces a link instead of its target. */
+/** Creates the folder. The file is created when all rows are encoded. It replaces a symbolic link, not its target. */
 export async function writeTable(path: string, rows: Rows, options: Omit<WriteOptions, 'name'>): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFileAtomically(path, await encodeTable(rows, { ...options, name: path }))

@@ -3,7 +3,7 @@ import type { AddCommand } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const HELP = `
-Prints a line for each check: what was found, and what to do. The command changes nothing and buys nothing.
+Prints a line for each check, with its result and what to do. The command makes no change and no purchase.
 Run it before the start, and again while the service runs, so that the public URL is checked too.
 
 Example:

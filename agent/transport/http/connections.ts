@@ -38,7 +38,7 @@ const SMALL_ANSWER_BYTES = 16_384
 const BEGUN_PER_ITERATION_MAX = 8
 /**
  * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile. Requests must
- * begin faster than connections arrive, or each connection would be reset before its turn.
+ * begin faster than connections arrive. Otherwise each connection is reset before its request begins.
  */
 const ITERATIONS_PER_TURN = 8
 /** The shortest interval between two log lines with the same text. */
