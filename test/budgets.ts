@@ -6,7 +6,7 @@ export const README_WORDS_MAX = 450
 /** Lines of TypeScript in `agent`, `rest-facade`, `store` and `keys`. */
 export const PRODUCT_LINES_MAX = 32_270
 /** Lines of TypeScript in `test`: tests, benchmarks and programs. */
-export const TEST_LINES_MAX = 45_940
+export const TEST_LINES_MAX = 45_945
 /** Lines of TypeScript, HTML and CSS in `page`. */
 export const PAGE_LINES_MAX = 1_400
 export const STYLE_LINES_MAX = 200

@@ -1,4 +1,5 @@
 /** When an unknown payment is settled again, and which retries read the chain. */
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilitator.ts'
@@ -149,15 +150,25 @@ describe('the settlements of an unknown payment', () => {
       }
     })
 
-    it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {
-      const { log } = sale.context.payments
-      const record = await log.read(paymentIdentity(payment as never))
-      const { from, to } = payment.payload.authorization
-      const transfer = { from, to, value: BigInt(priceOf('lookup')), transaction: TRANSACTION }
-      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
-      await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
-      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.calls).to.deep.equal(['nonceState'])
+    describe('that find the transfer', () => {
+      beforeEach(() => {
+        const { from, to } = payment.payload.authorization
+        const transfer = { from, to, value: BigInt(priceOf('lookup')), transaction: TRANSACTION }
+        sale.script.nonceState = () => setTimeout(50, { nonce: 'used', transfer, isFinal: false })
+      })
+
+      it('[5.7.9] give the answer to all retries that wait for one', async () => {
+        const outcomes = await Promise.all([retry(), retry()])
+        expect(outcomes.map(([code]) => code)).to.deep.equal(['answer', 'answer'])
+        expect(sale.calls).to.deep.equal(['nonceState'])
+      })
+
+      it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {
+        const record = await sale.context.payments.log.read(paymentIdentity(payment as never))
+        await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
+        expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+        expect(sale.calls).to.deep.equal(['nonceState'])
+      })
     })
   })
 })
