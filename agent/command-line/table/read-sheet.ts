@@ -45,8 +45,8 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Copies each text, because a text of the reader is a slice that keeps a large part of the sheet in memory (`bench perf`,
- * row "client reconcile").
+ * Copies each text, because a text of the reader is a slice that keeps a large part of the sheet in memory
+ * (`bench perf --only list`).
  */
 function toCell(value: unknown): Cell {
   if (typeof value === 'string') return decoder.decode(encoder.encode(value))

@@ -28,11 +28,11 @@ import {
   STOCK,
   type HttpBench,
 } from './http-rounds.ts'
-import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
+import { withBaseline, type PerfContext, type PerfRow } from './perf-row.ts'
 
 const ON_POSTGRES = 'service on PostgreSQL'
-/** At every size, also to warm up, because they take a second and colder code of one side decides the ratio. */
-const RECEIPTS_PER_ROUND = 1_000
+/** At every size, because they take two seconds, and fewer are decided by code that is still cold. */
+const [RECEIPT_ROUNDS, RECEIPTS_PER_ROUND] = [21, 400]
 const TRANSACTION = `0x${'ab'.repeat(32)}`
 
 export async function measurePaidLookup(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
@@ -64,7 +64,7 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
     ...rowsOf(ON_POSTGRES, 'postgres'),
   ]
   const paidCpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
-  return [...rows, ...(await measureReceipt(bench, size, paidCpu))]
+  return [...rows, ...(await measureReceipt(bench, paidCpu))]
 }
 
 const signWithJose = (claims: ReceiptClaims, { kid, privateKey }: TestKey) =>
@@ -73,39 +73,38 @@ const signWithJose = (claims: ReceiptClaims, { kid, privateKey }: TestKey) =>
     .sign(privateKey)
 
 /** @param paidMicroseconds CPU time of one paid lookup in the same run */
-async function measureReceipt(bench: HttpBench, size: PerfSize, paidMicroseconds: number): Promise<PerfRow[]> {
+async function measureReceipt(bench: HttpBench, paidMicroseconds: number): Promise<PerfRow[]> {
   const record = makeRecord({
     body: await buyAnswer(bench),
     operation: { operation: 'lookup', input: { company_number: bench.corpus.companyNumbers[0] } },
   })
   const key = await makeReceiptKey()
-  const microseconds = await measureIssue(size, record, async (claims) => signReceipt(claims, key))
-  const joseMicroseconds = await measureIssue(size, record, (claims) => signWithJose(claims, key))
+  const sides = [issuerOf(record, async (claims) => signReceipt(claims, key))]
+  sides.push(issuerOf(record, (claims) => signWithJose(claims, key)))
+  const [microseconds = Number.NaN, joseMicroseconds = Number.NaN] = await measureInTurn(sides)
   return [
     withBaseline('receipt cpu', microseconds, { name: 'paid lookup', value: paidMicroseconds }),
     withBaseline('receipt jose', microseconds, { name: 'signed by jose', value: joseMicroseconds }),
   ]
 }
 
-/** @returns microseconds of CPU for each receipt */
-async function measureIssue(
-  size: PerfSize,
-  record: ResponseRecord,
-  sign: (claims: ReceiptClaims) => Promise<string>,
-): Promise<number> {
+function issuerOf(record: ResponseRecord, sign: (claims: ReceiptClaims) => Promise<string>): () => Promise<unknown> {
   const services = { signReceipt: sign, now: () => new Date(), report: () => undefined }
-  const issue = () => issueReceipt(services as unknown as Parameters<typeof issueReceipt>[0], record, TRANSACTION)
-  const round = async (count: number) => {
-    const before = process.cpuUsage()
-    for (let made = 0; made < count; made += 1)
-      if ((await issue()) === undefined) throw new Error('No receipt was made')
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / count
-  }
-  await round(RECEIPTS_PER_ROUND)
-  const rounds: number[] = []
-  for (let each = 0; each < size.rounds; each += 1) rounds.push(await round(RECEIPTS_PER_ROUND))
-  return median(rounds)
+  return () => issueReceipt(services as unknown as Parameters<typeof issueReceipt>[0], record, TRANSACTION)
+}
+
+/** In turn, because the speed of a machine changes. @returns microseconds of CPU for each receipt of each side */
+async function measureInTurn(sides: readonly (() => Promise<unknown>)[]): Promise<number[]> {
+  const rounds: number[][] = sides.map(() => [])
+  for (let round = 0; round < RECEIPT_ROUNDS; round += 1)
+    for (const [at, issue] of sides.entries()) {
+      const before = process.cpuUsage()
+      for (let made = 0; made < RECEIPTS_PER_ROUND; made += 1)
+        if ((await issue()) === undefined) throw new Error('No receipt was made')
+      const { user, system } = process.cpuUsage(before)
+      rounds[at]?.push((user + system) / RECEIPTS_PER_ROUND)
+    }
+  return rounds.map(median)
 }
 
 async function buyAnswer({ servers, corpus }: HttpBench): Promise<string> {
