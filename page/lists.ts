@@ -14,7 +14,7 @@ import { choose, type RowCells } from '../agent/buyer/lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../agent/buyer/lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
 import { present, toHead, withdraw } from './answers.ts'
-import { connect, describe, NO_SIGNER, say, SHARED } from './purchase.ts'
+import { connect, describe, holdRows, NO_SIGNER, say, SHARED } from './purchase.ts'
 import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
@@ -107,13 +107,16 @@ function preview(given: Given, list: List, plan: Plan): void {
     table(titles, shown),
   )
   keep(given)
-  offer(plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list', plan.left, async () => {
+  const run = async () => {
     const now = await planOf(list)
     // Another tab can have bought rows.
     if (now.left !== plan.left) return read(given)
     await buyList(given, list, now)
     offer('Back to the list', 0, () => read(given))
-  })
+  }
+  const operations = plan.rows.flatMap(({ operation }) => operation ?? [])
+  const verb = plan.left === 0 ? `Show ${plural(list.rows.length, 'row')}` : 'Buy the list'
+  offer(verb, plan.left, () => holdRows(operations, 'exclusive', run))
 }
 
 /** @param at the index of the chosen text, as `change` gets it */

@@ -1,6 +1,13 @@
 /** One purchase: the wallet, the payment, and what is shown until its answer. All purchase logic is the library's. */
 import { RUNTIME } from '../agent/buyer/library/buy.ts'
-import { describeOutcome, openBuyer, PurchaseError, type OnStep, type Signer } from '../agent/buyer/library/buyer.ts'
+import {
+  describeOutcome,
+  openBuyer,
+  purchaseName,
+  PurchaseError,
+  type OnStep,
+  type Signer,
+} from '../agent/buyer/library/buyer.ts'
 import { buyAnswer } from '../agent/buyer/library/methods.ts'
 import { restRequest } from '../agent/buyer/library/purchase-request.ts'
 import type { Operation } from '../agent/operation/operation.ts'
@@ -16,6 +23,8 @@ import { shorten, TIME, usdc } from './words.ts'
 const MAX_AGE_SECONDS = 3_600
 /** The usual time of a verification, a block of two seconds, and the reads of the chain. */
 const SETTLEMENT_SECONDS = 6
+/** Longer than the locks of the longest list take. */
+const NOTE_MS = 2_000
 
 /** Shows what happens, and one next step. Without a text, nothing. */
 export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): void {
@@ -34,9 +43,9 @@ function waitingBar(seconds: number): HTMLElement {
   return bar
 }
 
-/** Ends the wait for the wallet. */
+/** Ends the wait for the wallet, or for another tab. */
 let waiting = new AbortController()
-const stopWaiting = () => button('Do not wait', () => waiting.abort())
+const stopWaiting = () => button('Do not wait', () => waiting.abort(new WalletError('You did not wait')))
 
 const onStep: OnStep = (step) => {
   if (step.kind === 'signing') {
@@ -53,10 +62,29 @@ const onStep: OnStep = (step) => {
   }
 }
 
+/** Holds a lock of all documents of this browser during the work. A context that is not secure has no locks. */
+const locked = <T>(name: string, options: LockOptions, work: () => Promise<T>): Promise<T> =>
+  'locks' in navigator ? navigator.locks.request<Promise<T>>(name, options, work) : work()
+
 /** One document sends a payment at a time: the lock is held while its answer is awaited. Its name is the payment. */
 const lockedFetch: typeof fetch = (input, init) => {
   const payment = new Headers(init?.headers).get(PAYMENT_HEADERS.request)
-  return payment === null ? fetch(input, init) : navigator.locks.request(payment, () => fetch(input, init))
+  return payment === null ? fetch(input, init) : locked(payment, {}, () => fetch(input, init))
+}
+
+/**
+ * Plans and signs while no other document does so for one of these rows: a batch is not the purchase of its rows, so the
+ * storage cannot refuse a second one. It refuses a second payment of one row alone, so single purchases share the lock.
+ */
+export function holdRows<T>(rows: readonly Operation[], mode: LockMode, work: () => Promise<T>): Promise<T> {
+  waiting = new AbortController()
+  const { signal } = waiting
+  const text = 'Another tab buys one of these rows. This purchase waits for it.'
+  const note = setTimeout(() => say(text, '', stopWaiting()), NOTE_MS)
+  // In one order, so that two documents never wait for each other.
+  const names = new Set(rows.map((row) => purchaseName(restRequest(baseUrl, row))))
+  const begin = () => (clearTimeout(note), work())
+  return [...names].toSorted().reduceRight((next, name) => () => locked(name, { mode, signal }, next), begin)()
 }
 
 /** What buyers of the page share. */
@@ -91,8 +119,8 @@ async function request(operation: Operation, key: Signer, maxAgeSeconds?: number
  * Buys an answer, or finds the one that was bought within the last hour.
  * @throws PurchaseError unless it is sold
  */
-export const buy = async (operation: Operation) =>
-  request(operation, await connect(priceOf(operation)), MAX_AGE_SECONDS)
+export const buy = (operation: Operation) =>
+  holdRows([operation], 'shared', async () => request(operation, await connect(priceOf(operation)), MAX_AGE_SECONDS))
 
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)

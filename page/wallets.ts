@@ -62,7 +62,7 @@ export async function connectWallet(amount: number, signal: AbortSignal): Promis
   const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
   if (!provider) throw new WalletError('This browser has no wallet. Install one, or buy from code')
   const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new WalletError('The wallet was not waited for')))
+    signal.addEventListener('abort', () => reject(signal.reason as Error))
   })
   const ask = (method: string, ...params: unknown[]) => {
     const answer = provider.request({ method, params }).catch(({ code }: { code?: unknown }) => {

@@ -101,16 +101,20 @@ describe('a purchase in the page', () => {
     expect(page.requests).to.have.length(sent)
   })
 
-  it('pays once for a double click and in two tabs', async () => {
-    await open(SYNTHETIC)
-    const other = await openBeside(SYNTHETIC)
-    const paid = await service.transfersOf(async () => {
-      await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#go').click()`)
-      await other.pay()
-      await Promise.all([sold(), other.sold()])
+  const LOCKS = { 'two tabs': '', 'two tabs without locks': 'delete Navigator.prototype.locks' }
+  for (const [where, script] of Object.entries(LOCKS)) {
+    it(`pays once for a double click and in ${where}`, async () => {
+      await page.context().addInitScript(script)
+      await open(SYNTHETIC)
+      const other = await openBeside(SYNTHETIC)
+      const paid = await service.transfersOf(async () => {
+        await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#go').click()`)
+        await other.pay()
+        await Promise.all([sold(), other.sold()])
+      })
+      expect(paid).to.equal(1)
     })
-    expect(paid).to.equal(1)
-  })
+  }
 
   /** The points at which a purchase waits, in order. */
   const AWAITS: Record<string, (paused: Paused) => boolean> = {
@@ -261,6 +265,44 @@ describe('a purchase in the page', () => {
     const openList = async () => {
       await open('/?operation=list')
       await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    }
+
+    const BEGUN: Record<string, () => Promise<unknown>> = {
+      'a list with one of its rows': async () => {
+        await openList()
+        await page.fill('#lines', 'Number\n00000000\n11')
+        await seen('#answer', /2 to pay/)
+      },
+      'the record of one of its rows': () => open(SYNTHETIC),
+    }
+    for (const [what, begin] of Object.entries(BEGUN)) {
+      it(`does not buy a row again while another tab buys ${what}`, async () => {
+        await begin()
+        let isAsked = () => {}
+        let sign = () => {}
+        const asked = new Promise<void>((resolve) => (isAsked = resolve))
+        await holdRequests((paused) => {
+          if (!paused.url.includes('/signature') || paused.isAnswered) return void paused.continue()
+          sign = () => void paused.continue()
+          isAsked()
+        })
+        const other = await openBeside('/?operation=list')
+        await other.page.fill('#lines', 'Number\n00000000\n12')
+        await other.seen('#answer', /0 paid, 0 open, 2 to pay/)
+        const paid = await service.transfersOf(async () => {
+          await pay()
+          await asked
+          await other.pay()
+          await other.status(/^Another tab buys one of these rows/)
+          await other.click('#next button')
+          await other.status(/^You did not wait. Not sold, and nothing was charged/)
+          await other.pay()
+          sign()
+          await sold()
+          await other.seen('#answer', /1 paid, 0 open, 1 to pay/)
+        })
+        expect(paid).to.equal(1)
+      })
     }
 
     it('shows columns, faults, price and signatures first, is bought as batches, decided by hand and saved', async () => {

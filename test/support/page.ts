@@ -25,7 +25,7 @@ export function usePage(start: () => Promise<TestService>) {
   const openBeside = async (path: string) => {
     const other = await browser().open(DESKTOP, current)
     await other.goto(service.url + path)
-    return actionsOf(() => other, service)
+    return { page: other, ...actionsOf(() => other, service) }
   }
   return { service, page, openBeside, ...actionsOf(() => current, service) }
 }
