@@ -16,13 +16,11 @@ import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { button, create, find } from './elements.ts'
 import { baseUrl, mode, priceOf } from './question.ts'
 import { findBought, storage, type Bought } from './storage.ts'
-import { connectWallet, WalletError } from './wallets.ts'
+import { connectWallet, walletError } from './wallets.ts'
 import { shorten, TIME, usdc } from './words.ts'
 
 /** Within this time an equal request shows the answer that was bought. */
 const MAX_AGE_SECONDS = 3_600
-/** The usual time of a verification, a block of two seconds, and the reads of the chain. */
-const SETTLEMENT_SECONDS = 6
 /** Longer than the locks of the longest list take. */
 const NOTE_MS = 2_000
 
@@ -33,19 +31,11 @@ export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): voi
   find('#next').replaceChildren(...next)
 }
 
-/** A bar that fills in the expected time. */
-function waitingBar(seconds: number): HTMLElement {
-  const bar = create('progress', { 'aria-label': 'Expected time', max: String(seconds), value: '0' })
-  const timer = setInterval(() => {
-    bar.value += 0.2
-    if (!bar.isConnected) clearInterval(timer)
-  }, 200)
-  return bar
-}
+const waitingBar = () => create('progress', { 'aria-label': 'Waiting' })
 
 /** Ends the wait for the wallet, or for another tab. */
 let waiting = new AbortController()
-const stopWaiting = () => button('Do not wait', () => waiting.abort(new WalletError('You did not wait')))
+const stopWaiting = () => button('Do not wait', () => waiting.abort(walletError('You did not wait')))
 
 const onStep: OnStep = (step) => {
   if (step.kind === 'signing') {
@@ -53,12 +43,12 @@ const onStep: OnStep = (step) => {
     say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())
   }
   if (step.kind === 'sending')
-    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar(SETTLEMENT_SECONDS))
+    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar())
   if (step.kind === 'waiting') {
     const { seconds, answer } = step
     const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
     const again = TIME.format(new Date(Date.now() + seconds * 1000))
-    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar(seconds))
+    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar())
   }
 }
 
@@ -73,18 +63,21 @@ const lockedFetch: typeof fetch = (input, init) => {
 }
 
 /**
- * Plans and signs while no other document does so for one of these rows: a batch is not the purchase of its rows, so the
- * storage cannot refuse a second one. It refuses a second payment of one row alone, so single purchases share the lock.
+ * Plans and signs while no other document does so for one of these rows. The storage refuses a second payment of the
+ * same request, so purchases of one row share the lock. It does not know the rows of a list, whose lock is exclusive.
  */
-export function holdRows<T>(rows: readonly Operation[], mode: LockMode, work: () => Promise<T>): Promise<T> {
+export function holdRows<T>(rows: readonly Operation[], kind: LockMode, work: () => Promise<T>): Promise<T> {
   waiting = new AbortController()
   const { signal } = waiting
   const text = 'Another tab buys one of these rows. This purchase waits for it.'
   const note = setTimeout(() => say(text, '', stopWaiting()), NOTE_MS)
-  // In one order, so that two documents never wait for each other.
+  const begin = () => {
+    clearTimeout(note)
+    return work()
+  }
   const names = new Set(rows.map((row) => purchaseName(restRequest(baseUrl, row))))
-  const begin = () => (clearTimeout(note), work())
-  return [...names].toSorted().reduceRight((next, name) => () => locked(name, { mode, signal }, next), begin)()
+  // In one order, so that two documents never wait for each other.
+  return [...names].toSorted().reduceRight((next, name) => () => locked(name, { mode: kind, signal }, next), begin)()
 }
 
 /** What buyers of the page share. */
@@ -102,7 +95,7 @@ export async function connect(amount: number): Promise<Signer> {
   say('Asking the wallet for its account.', '', stopWaiting())
   void navigator.storage.persist()
   await storage.replace('probe', new Date().toISOString()).catch(() => {
-    throw new WalletError('This browser cannot keep a payment, for example in a private window')
+    throw walletError('This browser cannot keep a payment, for example in a private window')
   })
   return connectWallet(amount, waiting.signal)
 }
@@ -127,9 +120,8 @@ export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
 /** The failure and the outcome of a purchase. `isPart`: of one of several, so "not charged" would seem to be of all. */
 export function describe(cause: unknown, isPart = false): string {
-  const own = cause instanceof PurchaseError && cause.cause instanceof WalletError ? cause.cause : cause
-  if (!(own instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
-  const { answer, outcome } = own
-  const failure = answer?.code ? REFUSALS[answer.code].message : `${own.message}.`
+  if (!(cause instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
+  const { answer, outcome, message } = cause
+  const failure = answer?.code ? REFUSALS[answer.code].message : `${message}.`
   return isPart && outcome.kind === 'not_sold' ? failure : `${failure} ${describeOutcome(outcome)}`
 }

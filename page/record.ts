@@ -82,7 +82,6 @@ irish-company-agent client watch watch.csv --column Number --state watch.json`
   return create('div', { class: 'tools' }, [
     create('p', { class: 'actions' }, [
       copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
-      button('Print', () => print()),
       'Download ',
       ['xlsx', 'csv', 'json'].map((end) => button(`.${end}`, () => void download(company, provenance, end))),
     ]),

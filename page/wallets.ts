@@ -12,12 +12,8 @@ interface Wallet {
   provider: { request(call: { method: string; params: unknown[] }): Promise<unknown> }
 }
 
-/** The wallet gave no signature. The message is a fixed text, never that of the wallet. */
-export class WalletError extends PurchaseError {
-  constructor(text: string) {
-    super('signature_failed', text)
-  }
-}
+/** The wallet gave no signature. The text is a fixed one, never that of the wallet. */
+export const walletError = (text: string) => new PurchaseError('signature_failed', text)
 
 /** The codes of EIP-1193, EIP-1474 and EIP-3085. */
 const FAILURES: Record<string, string> = {
@@ -32,7 +28,7 @@ const SANDBOX: Signer = {
   async signTypedData({ message }) {
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(SANDBOX_SIGNATURE_PATH, { method: 'POST', headers, body: JSON.stringify(message) })
-    if (!response.ok) throw new WalletError(`The sandbox did not sign (${response.status})`)
+    if (!response.ok) throw walletError(`The sandbox did not sign (${response.status})`)
     return ((await response.json()) as { signature: `0x${string}` }).signature
   },
 }
@@ -60,25 +56,25 @@ export async function connectWallet(amount: number, signal: AbortSignal): Promis
   if (choice.value === 'sandbox') return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
   const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
-  if (!provider) throw new WalletError('This browser has no wallet. Install one, or buy from code')
+  if (!provider) throw walletError('This browser has no wallet. Install one, or buy from code')
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error))
   })
   const ask = (method: string, ...params: unknown[]) => {
     const answer = provider.request({ method, params }).catch(({ code }: { code?: unknown }) => {
-      throw new WalletError(FAILURES[String(code)] ?? `The wallet failed (${Number(code) || 'no code'})`)
+      throw walletError(FAILURES[String(code)] ?? `The wallet failed (${Number(code) || 'no code'})`)
     })
     return Promise.race([answer, stopped])
   }
   const [address] = (await ask('eth_requestAccounts')) as [`0x${string}`?]
-  if (!address || !/^0x[0-9a-f]{40}$/i.test(address)) throw new WalletError('The wallet shows no account')
+  if (!address || !/^0x[0-9a-f]{40}$/i.test(address)) throw walletError('The wallet shows no account')
   const isSelected = async () => Number(await ask('eth_chainId')) === chainId
   if (!(await isSelected())) await ask('wallet_switchEthereumChain', { chainId: `0x${chainId.toString(16)}` })
-  if (!(await isSelected())) throw new WalletError(`The wallet is on another network. Choose chain ${chainId} in it`)
+  if (!(await isSelected())) throw walletError(`The wallet is on another network. Choose chain ${chainId} in it`)
   const data = `0x70a08231${address.slice(2).padStart(64, '0')}`
   const reply = await ask('eth_call', { to: asset, data }, 'latest')
   const balance = /^0x[0-9a-f]{64}$/i.test(String(reply)) ? Number(reply) : 0
-  if (balance < amount) throw new WalletError(`The account has ${usdc(balance)}, and the price is ${usdc(amount)}`)
+  if (balance < amount) throw walletError(`The account has ${usdc(balance)}, and the price is ${usdc(amount)}`)
   return {
     address,
     async signTypedData(typed) {
@@ -86,7 +82,7 @@ export async function connectWallet(amount: number, signal: AbortSignal): Promis
       // Some hardware wallets end it with 0 or 1, for 27 or 28. The account of a contract has a longer one.
       const signature = signed.replace(/^(0x.{128})0([01])$/, (_, rs, v) => `${rs}1${v === '0' ? 'b' : 'c'}`)
       if (/^0x[0-9a-f]{130,}$/i.test(signature)) return signature as `0x${string}`
-      throw new WalletError('The wallet gave no signature')
+      throw walletError('The wallet gave no signature')
     },
   }
 }
