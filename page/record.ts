@@ -76,17 +76,14 @@ export function showSource({ source, snapshot_id }: Provenance): HTMLElement {
 
 function showTools(company: Company, provenance: Provenance): HTMLElement {
   const { company_number: number, legal_name: name, status } = company
-  const code = (text: string) => [create('pre', { tabindex: '0' }, text), copyButton(text)]
-  const command = `printf 'Number\\n${number}\\n' > watch.csv
-irish-company-agent client watch watch.csv --column Number --state watch.json`
+  const json = JSON.stringify({ company, ...provenance }, null, 2)
   return create('div', { class: 'tools' }, [
     create('p', { class: 'actions' }, [
       copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
       'Download ',
       ['xlsx', 'csv', 'json'].map((end) => button(`.${end}`, () => void download(company, provenance, end))),
     ]),
-    details('Watch by command', code(command)),
-    details('JSON', code(JSON.stringify({ company, ...provenance }, null, 2))),
+    details('JSON', [create('pre', { tabindex: '0' }, json), copyButton(json)]),
   ])
 }
 

@@ -9,7 +9,6 @@ import { findBrowser, openBrowser } from '../support/browser.ts'
 export const BROWSER_KITS = ['@x402/fetch', '@x402/axios'] as const
 
 const ENTRY = fileURLToPath(new URL('in-browser.js', import.meta.resolve('#root/test/clients/package.json')))
-const VIEW = { width: 800, height: 600, isMobile: false, scheme: 'light' } as const
 const JSON_BODY = { 'Content-Type': 'application/json' }
 const LOOKUP = { company_number: '00000000' }
 
@@ -36,7 +35,7 @@ export async function buyInBrowser(url: string, key: string): Promise<Map<string
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const browser = await openBrowser(program)
   try {
-    const tab = await browser.open(VIEW)
+    const tab = await browser.open({ width: 800, height: 600 })
     await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
     const bought = new Map<string, string[]>()
     for (const kit of BROWSER_KITS) {

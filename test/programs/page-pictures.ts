@@ -8,14 +8,13 @@ import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/t
 
 const FOLDER = fileURLToPath(new URL('docs/', import.meta.resolve('#root/package.json')))
 const MARGIN = 20
-const VIEW = { width: 900, height: 500, isMobile: false, scheme: 'light' } as const
 
 const program = findBrowser()
 if (program === undefined) throw new Error('chromium is not on the PATH')
 const service = startChild('agent/main.js', ['serve'], { PORT: '0', DATA_DIR: await makeTemporaryDirectory() })
 const url = await ready(service)
 const browser = await openBrowser(program)
-const page = await browser.open(VIEW)
+const page = await browser.open({ width: 900, height: 500 })
 await page.goto(url)
 await ask(page, 'sample trading')
 await sold(page, /results for/)

@@ -11,13 +11,6 @@ export function findBrowser(): string | undefined {
   return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path))
 }
 
-export interface View {
-  width: number
-  height: number
-  isMobile: boolean
-  scheme: 'light' | 'dark'
-}
-
 export type Browser = Awaited<ReturnType<typeof openBrowser>>
 /** With every requested URL, and the errors of scripts, of the console, and of failed loads. */
 export type BrowserPage = Page & { requests: string[]; errors: string[] }
@@ -26,9 +19,8 @@ export async function openBrowser(program: string) {
   const browser = await chromium.launch({ executablePath: program, chromiumSandbox: false })
   return {
     /** Opens an empty page. With `beside`, the page shares the storage of that page. */
-    async open({ width, height, isMobile, scheme }: View, beside?: BrowserPage): Promise<BrowserPage> {
-      const view = { viewport: { width, height }, isMobile, colorScheme: scheme }
-      const context = beside?.context() ?? (await browser.newContext(view))
+    async open(viewport: { width: number; height: number }, beside?: BrowserPage): Promise<BrowserPage> {
+      const context = beside?.context() ?? (await browser.newContext({ viewport }))
       const page = Object.assign(await context.newPage(), { requests: [] as string[], errors: [] as string[] })
       page.on('request', (request) => void page.requests.push(request.url()))
       page.on('pageerror', (error) => void page.errors.push(String(error)))

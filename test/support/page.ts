@@ -1,11 +1,11 @@
 /** The page in Chromium: its actions, held requests, and a wallet that signs with viem. */
 import { privateKeyToAccount } from 'viem/accounts'
 import { rpc } from './chain.ts'
-import { findBrowser, openBrowser, type Browser, type BrowserPage, type View } from './browser.ts'
+import { findBrowser, openBrowser, type Browser, type BrowserPage } from './browser.ts'
 import type { TestService } from './service.ts'
 import { useService } from './use-service.ts'
 
-export const DESKTOP: View = { width: 1280, height: 900, isMobile: false, scheme: 'light' }
+export const DESKTOP = { width: 1280, height: 900 }
 const SANDBOX_CHAIN = '0x14a34'
 
 /** A service for the tests of a group, and for each test its page in a new context, with its actions. */
