@@ -20,15 +20,22 @@ const place = find('#answer')
 /** Shows only an answer and the form: the answer is below the box, or above the fields of an operation. */
 export function present(...content: Node[]): void {
   document.body.classList.add('answered')
-  if (shownFields().name !== 'box') main.insertBefore(result, form)
-  place.replaceChildren(...content)
+  replace(content, shownFields().name === 'box' ? form.nextElementSibling : form)
 }
 
 /** Shows the whole page, with other content in place of an answer. */
 export function withdraw(...content: Node[]): void {
   document.body.classList.remove('answered')
-  main.insertBefore(result, form.nextElementSibling)
+  replace(content, form.nextElementSibling)
+}
+
+/** Keeps the focus: a control of a list shows the list again, with the same controls. */
+function replace(content: Node[], before: Node | null): void {
+  const controls = () => [...place.querySelectorAll<HTMLElement>('select, a, button, summary')]
+  const at = controls().findIndex((each) => each === document.activeElement)
+  main.insertBefore(result, before)
   place.replaceChildren(...content)
+  controls()[at]?.focus()
 }
 
 /**

@@ -76,7 +76,8 @@ export function showSource({ source, snapshot_id }: Provenance): HTMLElement {
 
 function showTools(company: Company, provenance: Provenance): HTMLElement {
   const { company_number: number, legal_name: name, status } = company
-  const json = JSON.stringify({ company, ...provenance }, null, 2)
+  const { source, snapshot_id } = provenance
+  const json = JSON.stringify({ company, source, snapshot_id }, null, 2)
   return create('div', { class: 'tools' }, [
     create('p', { class: 'actions' }, [
       copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),

@@ -300,6 +300,12 @@ describe('a purchase in the page', () => {
       expect(await go()).to.equal('Buy the list, 0.057 USDC')
       await page.selectOption('#wallet', '')
       expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      // With the keyboard, the select of the header keeps the focus.
+      await page.focus('#answer select')
+      await page.keyboard.press('ArrowUp')
+      await seen('#answer', /31 rows/)
+      await page.keyboard.press('ArrowDown')
+      await seen('#answer', /30 rows/)
       await page.reload()
       await seen('#answer', /29 to pay/)
       expect(await service.transfersOf(() => pay().then(() => sold(/30 rows of 30/)))).to.equal(3)

@@ -8,17 +8,21 @@ import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/t
 
 const FOLDER = fileURLToPath(new URL('docs/', import.meta.resolve('#root/package.json')))
 const MARGIN = 20
+const VIEW = { width: 900, height: 500 }
 
 const program = findBrowser()
 if (program === undefined) throw new Error('chromium is not on the PATH')
 const service = startChild('agent/main.js', ['serve'], { PORT: '0', DATA_DIR: await makeTemporaryDirectory() })
 const url = await ready(service)
 const browser = await openBrowser(program)
-const page = await browser.open({ width: 900, height: 500 })
+const page = await browser.open(VIEW)
 await page.goto(url)
 await ask(page, 'sample trading')
 await sold(page, /results for/)
-await page.screenshot({ path: join(FOLDER, 'page-results.png') })
+// With the first rows as a whole.
+const { y: end } = (await page.locator('#answer tbody tr').nth(3).boundingBox())!
+const rows = { x: 0, y: 0, width: VIEW.width, height: end }
+await page.screenshot({ path: join(FOLDER, 'page-results.png'), fullPage: true, clip: rows })
 await click(page, '#answer td a')
 await sold(page, /All results/)
 await seen(page, '.payment', /receipt valid/)
