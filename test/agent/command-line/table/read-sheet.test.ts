@@ -3,6 +3,7 @@ import { randomFillSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { build } from 'esbuild'
+import { writeXlsx } from 'hucre/xlsx'
 import { toText } from '../../../../agent/command-line/table/cell.ts'
 import { parseTable, type Table } from '../../../../agent/command-line/table/read-table.ts'
 import { form, FORM_ROWS, FORMS, zip } from '../../../support/xlsx-forms.ts'
@@ -36,16 +37,38 @@ describe('a sheet', () => {
         expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
     })
 
+  it('is the first one that is visible, or the first one if none is', async () => {
+    const sheets = [
+      { name: 'A', rows: [['hidden']], hidden: true },
+      { name: 'B', rows: [['very hidden']], veryHidden: true },
+      { name: 'List', rows: [['Name']] },
+    ]
+    for (const parse of [parseTable, parseInPage]) {
+      expect((await parse(await writeXlsx({ sheets }), { name: 'x' })).rows).to.deep.equal([['Name']])
+      expect((await parse(await writeXlsx({ sheets: sheets.slice(0, 2) }), { name: 'x' })).rows).to.deep.equal([
+        ['hidden'],
+      ])
+    }
+  })
+
   it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
     const far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
     // A thirtieth is random, so that the bytes of all parts are counted.
     const mixed = Buffer.alloc(70 * 1024 * 1024)
     for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
+    // The archive states another length of the sheet.
+    const stating = (length: number, data: string) => {
+      const bytes = Buffer.from(form({ data }))
+      bytes.writeUInt32LE(length, bytes.lastIndexOf('xl/worksheets/sheet1.xml') - 46 + 24)
+      return bytes
+    }
     const large = 'inflates to more than 64 MiB, or 100 times its size'
     for (const [bytes, fault] of [
       [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
       [zip({ large: mixed }), `FILE ${large}`],
       [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, options: { isZip64: true } }), `FILE ${large}`],
+      [stating(1000, '<row/>'.repeat(1e6)), 'FILE is not an .xlsx file that can be read'],
+      [stating(0, '<row/>'.repeat(1e6)), `FILE ${large}`],
       [zip({ 'a.txt': 'x' }), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('PK\u0003\u0004nothing'), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an .xls file or has a password. Save it as .xlsx without one'],
