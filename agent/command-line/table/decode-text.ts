@@ -48,7 +48,7 @@ export function decodeText(
   const [word] = /\S{0,20}$/.exec(text.slice(0, doubtful.index)) ?? []
   const shown = `"${word}${/^\S{0,20}/.exec(text.slice(doubtful.index))?.[0]}"`
   throw new TableError(`${name} is perhaps not in Windows-1252, in which line ${line} has ${shown}`, {
-    doubt: 'encoding',
+    argument: 'encoding',
   })
 }
 

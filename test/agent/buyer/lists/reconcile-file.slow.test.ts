@@ -223,12 +223,14 @@ describe('[15.11] the command client reconcile', function () {
   describe('signs nothing', () => {
     const twin = 'name\nTwin Fixture\n'
 
-    it('with --dry-run, which says the price, and proposes the row of the header', async () => {
+    it('[14.5] with --dry-run, which says the price, or without the column, and proposes the row of the header', async () => {
       await writeFile(file, `Suppliers\n\n${twin}`)
       const args = ['--column', 'name', '--dry-run']
       expect(await run(args)).to.include({
-        code: 1,
-        stderr: `The file has no column name. Its columns are: Suppliers. Row 3 has them: add --header-row 3\n`,
+        code: 2,
+        stderr:
+          'error: The file has no column name. Its columns are: Suppliers. Row 3 has them: add --header-row 3 ' +
+          '(add --help for usage)\n',
       })
       const { code, text } = await run([...args, '--header-row', '3'])
       expect([code, text]).to.deep.equal([

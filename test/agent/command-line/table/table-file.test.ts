@@ -111,7 +111,7 @@ describe('[15.14] the table of a list', () => {
       ['Caf\xc3\xa9 \xfc', 'utf-8', 'Café \uFFFD'],
     ] as const) {
       const error = await read(Buffer.from(`${bytes}\n`, 'latin1')).catch((cause: unknown) => cause)
-      expect(error, bytes).to.include({ doubt: 'encoding' })
+      expect(error, bytes).to.include({ argument: 'encoding' })
       expect((await readTable(path, { encoding })).rows).to.deep.equal([[cell]])
     }
     expect((await read(Buffer.from('O\x92Brien \x96 \x8aibenik \x84x\x93 10 \x80\n', 'latin1'))).rows).to.deep.equal([
