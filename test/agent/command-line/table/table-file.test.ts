@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findColumns, proposeHeaderRow } from '../../../../agent/buyer/lists/columns.ts'
-import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
 import { readList, resultHead, type List } from '../../../../agent/buyer/lists/list.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
+import { toSafeCell } from '../../../../agent/command-line/table/write-table.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('[15.14] the table of a list', () => {
