@@ -3,7 +3,6 @@ import { randomFillSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { build } from 'esbuild'
-import { writeXlsx } from 'hucre/xlsx'
 import { toText } from '../../../../agent/command-line/table/cell.ts'
 import { parseTable, type Table } from '../../../../agent/command-line/table/read-table.ts'
 import { form, FORM_ROWS, FORMS, zip } from '../../../support/xlsx-forms.ts'
@@ -36,20 +35,6 @@ describe('a sheet', () => {
       for (const parse of [parseTable, parseInPage])
         expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
     })
-
-  it('is the first one that is visible, or the first one if none is', async () => {
-    const sheets = [
-      { name: 'A', rows: [['hidden']], hidden: true },
-      { name: 'B', rows: [['very hidden']], veryHidden: true },
-      { name: 'List', rows: [['Name']] },
-    ]
-    for (const parse of [parseTable, parseInPage]) {
-      expect((await parse(await writeXlsx({ sheets }), { name: 'x' })).rows).to.deep.equal([['Name']])
-      expect((await parse(await writeXlsx({ sheets: sheets.slice(0, 2) }), { name: 'x' })).rows).to.deep.equal([
-        ['hidden'],
-      ])
-    }
-  })
 
   it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
     const far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
