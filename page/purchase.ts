@@ -1,14 +1,8 @@
 /** One purchase: the wallet, the payment, and what is shown until its answer. All purchase logic is the library's. */
 import { RUNTIME } from '../agent/buyer/library/buy.ts'
-import {
-  describeOutcome,
-  openBuyer,
-  purchaseName,
-  PurchaseError,
-  type OnStep,
-  type Signer,
-} from '../agent/buyer/library/buyer.ts'
+import { describeOutcome, openBuyer, purchaseName, type OnStep, type Signer } from '../agent/buyer/library/buyer.ts'
 import { buyAnswer } from '../agent/buyer/library/methods.ts'
+import { PurchaseError } from '../agent/buyer/library/purchase-error.ts'
 import { restRequest } from '../agent/buyer/library/purchase-request.ts'
 import type { Operation } from '../agent/operation/operation.ts'
 import { REFUSALS } from '../agent/operation/refusal.ts'

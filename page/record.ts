@@ -5,9 +5,9 @@ import type { SearchResponse } from '../agent/operation/search.ts'
 import { DAY_MS, toDay } from '../store/base/day.ts'
 import { isDissolved, type Company } from '../store/dataset/company.ts'
 import { dateOfSource } from '../store/dataset/source.ts'
-import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'
+import { allowLater, button, copyButton, create, facts, link, paragraph, save } from './elements.ts'
 import { urlOf } from './question.ts'
-import { plural, showDay } from './words.ts'
+import { showDay } from './words.ts'
 
 /** The parts of an answer that name its file of the register. */
 export type Provenance = Pick<SearchResponse, 'source' | 'snapshot_id'>
@@ -23,15 +23,8 @@ export function statusOf(company: Company): HTMLElement {
   return create('span', { class: `status ${kind}` }, `${sign}\u00A0${status ?? 'no status'}`)
 }
 
-const YEAR_DAYS = 365.2425
 /** `today`, `tomorrow`, `in 12 days`, `3 days ago` */
 const DAYS = new Intl.RelativeTimeFormat('en-IE', { numeric: 'auto' })
-
-/** `12 May 1998, 28 years` */
-function since(date: string | null, today: string): string {
-  const years = Math.floor((Date.parse(today) - Date.parse(date ?? today)) / DAY_MS / YEAR_DAYS)
-  return years > 0 ? `${showDay(date)}, ${plural(years, 'year')}` : showDay(date)
-}
 
 function nextReturn(company: Company, today: string): string {
   const filing = filingStatus(company, today)
@@ -39,7 +32,7 @@ function nextReturn(company: Company, today: string): string {
   return `${showDay(filing.annual_return_date)}, ${DAYS.format(filing.days, 'day')}`
 }
 
-/** @param today the day to which ages and the next annual return are counted */
+/** @param today the day to which the next annual return is counted */
 export function showRecord(company: Company, provenance: Provenance, today = toDay(new Date())): HTMLElement {
   const { company_number: number, legal_name: name, registered_date: registered } = company
   return create('article', {}, [
@@ -48,8 +41,8 @@ export function showRecord(company: Company, provenance: Provenance, today = toD
     facts({
       Number: number,
       Address: addressOf(company),
-      Registered: since(registered, today),
-      Dissolved: since(company.dissolved_date, today),
+      Registered: showDay(registered),
+      Dissolved: showDay(company.dissolved_date),
       'Next annual return': nextReturn(company, today),
       'Last annual return': showDay(company.last_annual_return_date),
       'Last accounts': showDay(company.last_accounts_date),
@@ -76,15 +69,10 @@ export function showSource({ source, snapshot_id }: Provenance): HTMLElement {
 
 function showTools(company: Company, provenance: Provenance): HTMLElement {
   const { company_number: number, legal_name: name, status } = company
-  const { source, snapshot_id } = provenance
-  const json = JSON.stringify({ company, source, snapshot_id }, null, 2)
-  return create('div', { class: 'tools' }, [
-    create('p', { class: 'actions' }, [
-      copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
-      'Download ',
-      ['xlsx', 'csv', 'json'].map((end) => button(`.${end}`, () => void download(company, provenance, end))),
-    ]),
-    details('JSON', [create('pre', { tabindex: '0' }, json), copyButton(json)]),
+  return create('p', { class: 'actions tools' }, [
+    copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
+    'Download ',
+    ['xlsx', 'csv', 'json'].map((end) => button(`.${end}`, () => void download(company, provenance, end))),
   ])
 }
 

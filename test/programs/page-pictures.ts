@@ -20,7 +20,7 @@ await page.goto(url)
 await ask(page, 'sample trading')
 await sold(page, /results for/)
 // With the first rows as a whole.
-const { y: end } = (await page.locator('#answer tbody tr').nth(3).boundingBox())!
+const { y: end } = (await page.locator('#answer tbody tr').nth(2).boundingBox())!
 const rows = { x: 0, y: 0, width: VIEW.width, height: end }
 await page.screenshot({ path: join(FOLDER, 'page-results.png'), fullPage: true, clip: rows })
 await click(page, '#answer td a')
