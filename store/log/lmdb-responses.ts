@@ -373,7 +373,7 @@ export class LmdbResponseLog implements MovableLog {
   #findAt(key: string | undefined): ResponseRecord | undefined {
     if (key === undefined) return undefined
     const progress = this.#ranges.progress.getBinary(key)
-    const bytes = this.#ranges.records.view(key)
+    const bytes = this.#ranges.records.getBinary(key)
     if (!bytes) return undefined
     const cached = this.#cache.get(key)
     if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, progress)) return cached.record
