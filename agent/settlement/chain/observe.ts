@@ -68,42 +68,31 @@ interface ObserverOptions {
   pause?: ((milliseconds: number) => Promise<unknown>) | undefined
 }
 
-type Read = (node: number) => Promise<Observation>
-
 export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
   const proved = new ProvedNodes(nodes)
   /** The node that answered last. */
   let preferred = 0
 
-  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail. */
-  async function observeInTurn(order: readonly number[], read: Read): Promise<Observation> {
+  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail twice. */
+  async function observeInRounds(order: readonly number[], read: (node: number) => Promise<Observation>) {
     let nearest: Observation | undefined
-    let cause: unknown
-    for (const node of order) {
-      try {
-        const observation = await read(node)
-        nearest = nearest ? clock.nearer(nearest, observation) : observation
-        if (clock.isFresh(observation)) break
-      } catch (failure) {
-        cause = failure
+    for (let round = 1; ; round += 1) {
+      let failure: unknown
+      for (const node of order) {
+        try {
+          const observation = await read(node)
+          if (clock.isFresh(observation)) return observation
+          nearest = nearest ? clock.nearer(nearest, observation) : observation
+        } catch (cause) {
+          failure = cause
+        }
       }
-    }
-    if (!nearest) throw cause
-    return nearest
-  }
-
-  async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
-    let nearest = await observeInTurn(order, read).catch(async (cause: unknown) => {
-      const pauseMs = pauseBeforeRepeat(cause)
-      if (pauseMs === undefined) throw cause
+      if (nearest && round === ROUNDS_MAX) return nearest
+      if (nearest) continue
+      const pauseMs = round === 1 ? pauseBeforeRepeat(failure) : undefined
+      if (pauseMs === undefined) throw failure
       await pause(pauseMs)
-      return observeInTurn(order, read)
-    })
-    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(nearest); round += 1) {
-      const next = await observeInTurn(order, read).catch(() => undefined)
-      if (next) nearest = clock.nearer(nearest, next)
     }
-    return nearest
   }
 
   return async function observe(
@@ -111,7 +100,7 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
     { otherThan, node: only, ...options }: ObserveOptions = {},
   ): Promise<Observation> {
     if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
-    const read: Read = (node) =>
+    const read = (node: number): Promise<Observation> =>
       proved.use(node, async (rpc) => ({ node, ...(await readState(rpc, chainId, payments, options)) }))
     if (only !== undefined) return read(only)
     const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
