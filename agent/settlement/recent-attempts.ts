@@ -48,7 +48,6 @@ export class RecentAttempts {
     this.process = options.process ?? processName(process.pid)
   }
 
-  /** While `work` runs, this process settles the payment. */
   async run<Result>(identity: string, work: () => Promise<Result>): Promise<Result> {
     this.#running.add(identity)
     this.#signLater()

@@ -23,7 +23,6 @@ import type { ObservedPayment } from './view.ts'
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 
-/** What used a nonce. */
 export type NonceUse =
   /** This transfer, which is logged directly after `AuthorizationUsed`. */
   | { nonce: 'used'; transfer: Transfer; isFinal: boolean }
@@ -36,7 +35,6 @@ type UseReader = () => Promise<NonceUse>
 
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 
-/** Where the use of a nonce is searched. */
 interface UseQuery extends NonceKey {
   /** No event of the payment is in an older block, or before this time in seconds. */
   from: { block: bigint } | { time: bigint }
@@ -139,7 +137,6 @@ function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['f
   return { from: number > BLOCKS_BEFORE_NEWEST ? number - BLOCKS_BEFORE_NEWEST : 0n }
 }
 
-/** Reads the log of the use or cancellation of this nonce. */
 async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<EventLog | undefined> {
   const topics = [[USED, CANCELED], pad(nonce.payer), nonce.nonce]
   const logs = await readLogs(rpc, { address: nonce.asset, topics }, range)

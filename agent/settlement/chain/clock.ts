@@ -29,7 +29,6 @@ export class ClockCheck {
     this.#onChange = onChange
   }
 
-  /** Whether the clock is wrong by more than a minute, as far as the last observations show. */
   get isWrong(): boolean {
     return this.#isWrong
   }
