@@ -9,7 +9,7 @@ import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
 import { addMissingReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
-import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { TRANSACTION, useSale } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { signedPayment, withPaymentId } from '../../support/payments.ts'
 
@@ -17,12 +17,7 @@ const OTHER_TRANSACTION = `0x${'cd'.repeat(32)}`
 const LOOKUP: NamedOperation = { operation: 'lookup', input: { company_number: '1' } }
 
 describe('the receipt of a record', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   const services = () => sale.context.payments
   const headerOf = (outcome: Outcome) => {
