@@ -53,10 +53,7 @@ describe('an observation of the chain', () => {
       if (reply instanceof Error) throw reply
       return typeof reply === 'string' ? reply : viewOf(reply)
     })
-    const clock = new ClockCheck(
-      () => new Date(now),
-      () => undefined,
-    )
+    const clock = new ClockCheck(() => new Date(now))
     isClockWrong = () => clock.isWrong
     const pause = async (milliseconds: number) => pauses.push(milliseconds)
     return openObserver(rpcs, { chainId: CHAIN_ID, clock, pause })
