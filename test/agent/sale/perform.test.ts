@@ -64,9 +64,7 @@ describe('a sale', () => {
   })
 
   const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
-  function passSeconds(seconds: number): void {
-    sale.pass(seconds * 1000)
-  }
+  const passSeconds = (seconds: number) => sale.pass(seconds * 1000)
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
     const { log } = sale.context.payments
