@@ -39,8 +39,6 @@ const EXPLAINED = // A name that a word introduces
 const OPEN: [text: string, words: string][] = [
   // Words that no list of dangers has
   ['ESOP', 'esop'],
-  [', Edinburgh', 'edinburgh'],
-  ['(Jordan Murphy)', 'jordan murphy'],
   ['GmbH', 'gmbh'],
   ['S.r.l.', 'srl'],
   ['became Dotted Line', 'became dotted line'],
