@@ -82,7 +82,7 @@ async function read(given: Given): Promise<void> {
     if (!isNewest()) return
     offer('Buy the list')
     if (!(cause instanceof TableError)) return say(describe(cause), 'fault')
-    withdraw(paragraph(`${cause.message}.`, 'fault'), ...(cause.doubt ? [chooseEncoding(given)] : []))
+    withdraw(paragraph(`${cause.message}.`, 'fault'), ...(cause.argument === 'encoding' ? [chooseEncoding(given)] : []))
   }
 }
 

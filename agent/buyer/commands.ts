@@ -16,6 +16,8 @@ import { LISTS } from './lists/commands.ts'
 import { LOCAL_SERVERS } from './local-servers.ts'
 import { readTypedInput } from './typed-input.ts'
 
+const DESCRIPTION = 'Buy from a running service'
+
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
 in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON.
@@ -149,7 +151,7 @@ const priced =
     })
 
 /** Adds the commands of single purchases and of lists to a program, or to a command of it. */
-function addClient(parent: Command, context: CommandContext, findService: FindService): void {
+function addClient(parent: Command, context: CommandContext, findService?: FindService): void {
   const names: string[] = []
   for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
   const describe = priced(parent, context)
@@ -174,20 +176,12 @@ function addClient(parent: Command, context: CommandContext, findService: FindSe
     })
 }
 
-/** The local servers are commands of both programs. */
-const addLocalServers: AddCommand = (program, context) => {
-  for (const each of LOCAL_SERVERS) addDefinition(program, context, each, async () => undefined)
-}
-
-/** The commands of the buyer's own program. */
-export const CLIENT_PROGRAM: readonly AddCommand[] = [
-  (program, context) => addClient(program, context, async () => undefined),
-  addLocalServers,
-]
-
-/** The commands of the buyer in the program of the service. */
-export const buyerCommands = (findService: FindService): AddCommand[] => [
+/**
+ * The commands of the buyer's own program, or, with a service, those in the program of that service. The local servers
+ * are commands of both.
+ */
+export const buyerCommands = (findService?: FindService): AddCommand[] => [
   (program, context) =>
-    addClient(program.command('client').description('Buy from a running service'), context, findService),
-  addLocalServers,
+    addClient(findService ? program.command('client').description(DESCRIPTION) : program, context, findService),
+  (program, context) => LOCAL_SERVERS.forEach((each) => addDefinition(program, context, each)),
 ]

@@ -52,7 +52,7 @@ export function addDefinition(
   parent: Command,
   context: CommandContext,
   { name, description, arguments: args = {}, options = [], help = '', run }: Definition,
-  findService: FindService,
+  findService?: FindService,
 ): void {
   const command = parent.command(name).description(description).addHelpText('after', help)
   for (const [syntax, text] of Object.values(args)) command.argument(syntax, text)
@@ -82,8 +82,13 @@ interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'r
   verbose?: boolean
 }
 
-async function readTarget(context: CommandContext, command: Command, findService: FindService, needs: Need[]) {
-  const service = await findService(context)
+async function readTarget(
+  context: CommandContext,
+  command: Command,
+  findService: FindService | undefined,
+  needs: Need[],
+) {
+  const service = await findService?.(context)
   const options = command.optsWithGlobals<ClientOptions>()
   const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount: amountMax, rpc, ...others } = options
   const { keyFile = service && join(service.dataDirectory, 'sandbox', 'buyer.key') } = options

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program of the buyer's package, `irish-company-agent-client`: the commands that need no service of their own. */
-import { CLIENT_PROGRAM } from './commands.ts'
+import { buyerCommands } from './commands.ts'
 import { runInProcess } from '../command-line/run-in-process.ts'
 import { runProgram } from '../command-line/run-program.ts'
 
@@ -8,7 +8,7 @@ const PROGRAM = {
   name: 'irish-company-agent-client',
   description: 'Buys Irish company records, paid with x402.',
   help: '',
-  commands: CLIENT_PROGRAM,
+  commands: buyerCommands(),
   describeFailure: ({ message }: Error) => message,
 }
 

@@ -34,12 +34,12 @@ export type CommandResult = boolean | number
 export const EXIT_USAGE = 2
 
 /**
- * Finds the service that is meant when the user names none. Undefined in a program that has no service. The data
- * directory has the folder of the purchases, and of the sandbox with its buyer's key.
+ * Finds the service that is meant when the user names none. The data directory has the folder of the purchases, and of
+ * the sandbox with its buyer's key.
  */
 export type FindService = (
   context: CliContext,
-) => Promise<{ url: string; mode: 'mainnet' | 'testnet'; dataDirectory: string } | undefined>
+) => Promise<{ url: string; mode: 'mainnet' | 'testnet'; dataDirectory: string }>
 
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its

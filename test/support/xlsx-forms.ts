@@ -234,6 +234,15 @@ export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
       data: `<!-- made by hand -->${DATA.replace(text(ALPHA), '<is><t><![CDATA[Alpha & S]]>&#246;hne _x003C_Ltd&#x3e;</t></is>')}`,
       change: (parts) => mapParts(parts, (xml) => `\uFEFF${xml}`),
     }),
+  'hidden sheets before it': () => {
+    const rows = [['Other']]
+    const [hidden, veryHidden] = [
+      { name: 'A', rows, hidden: true },
+      { name: 'B', rows, veryHidden: true },
+    ] as const
+    return writeXlsx({ sheets: [hidden, veryHidden, { name: 'List', rows: FORM_ROWS }] })
+  },
+  'hidden sheets only': () => writeXlsx({ sheets: [{ name: 'List', rows: FORM_ROWS, hidden: true }] }),
   'a second sheet, apostrophes around attributes, and spaces in elements': () =>
     form({
       sheets:

@@ -209,18 +209,15 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
 export async function completePurchase(task: CompletedTask, saved: Purchase): Promise<BoughtAnswer> {
   const { request, entry } = task
   const file = locationOf(entry)
-  if (!isSameRequest(saved.request, request))
+  // Headers may differ, such as those for tracing.
+  const { method, url, body } = saved.request
+  if (method !== request.method || url !== request.url || body !== request.body)
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
   const purchase = { ...saved, request }
   const message = 'No answer to the payment arrived, or it could not be saved'
   const answer = await sendPayment(task, purchase).catch(failWith('outcome_unknown', message, file))
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
   return { ...answer, receipt, entry }
-}
-
-/** Headers may differ, such as those for tracing. */
-function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
-  return one.method === other.method && one.url === other.url && one.body === other.body
 }
 
 /** @throws if the receipt is wrong */

@@ -92,11 +92,6 @@ export interface ExpectedTerms {
 
 const AMOUNT = 'amount'
 
-/** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */
-function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
-  return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
-}
-
 /** The highest usual price of an answer, in micro-USDC. */
 export const highestPrice = (mode: Mode): number => Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
 
@@ -134,7 +129,7 @@ export function compareQuote(quote: DecodedQuote, expected: ExpectedTerms, amoun
     {
       name: AMOUNT,
       value: `${requirements.amount} micro-USDC, at most ${amountMax}`,
-      passed: isWithinLimit(quote, amountMax),
+      passed: /^[0-9]{1,15}$/.test(requirements.amount) && Number(requirements.amount) <= amountMax,
     },
   ]
 }

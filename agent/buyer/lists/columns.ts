@@ -21,16 +21,19 @@ export function findColumns<Field extends string>(
   hasHeader: boolean,
 ): Columns<Field> {
   const headers = firstRow.map(toName)
+  const fail = (message: string): never => {
+    throw new TableError(message, { argument: 'column' })
+  }
   const find = (name: string) => {
     const named = hasHeader ? headers.indexOf(toName(name)) : -1
     if (hasHeader && headers.lastIndexOf(toName(name)) !== named)
-      throw new TableError(`The file has several columns named ${name}. Give the number of one of them, from 1`)
+      fail(`The file has several columns named ${name}. Give the number of one of them, from 1`)
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named
     if (index >= 0 && index < headers.length) return index
     const known = hasHeader
       ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}`
       : `It has ${headers.length} columns`
-    throw new TableError(`The file has no column ${name}. ${known}`)
+    return fail(`The file has no column ${name}. ${known}`)
   }
   return Object.fromEntries(
     Object.entries<string | undefined>(names).flatMap(([field, name]) =>

@@ -1,6 +1,7 @@
 /** The commands that buy for the rows of a list. */
 import { parseAmount, parseTableName } from '../../command-line/arguments.ts'
-import type { CommandContext, CommandResult } from '../../command-line/context.ts'
+import type { CommandResult } from '../../command-line/context.ts'
+import { TableError } from '../../command-line/table/table-error.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { option, required, type Call, type Definition } from '../definition.ts'
 import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
@@ -104,7 +105,7 @@ async function reconcile(call: Call): Promise<CommandResult> {
     totalMax: maxTotal,
     isBatched: options['batch'] === true,
   }
-  return endOf(context, () => reconcileFile(context, list))
+  return endOf(call, () => reconcileFile(context, list))
 }
 
 const STATUS_CHANGED = 3
@@ -120,12 +121,14 @@ async function watch(call: Call): Promise<CommandResult> {
     reportFile,
     totalMax: Number(options['maxTotal']),
   }
-  return endOf(context, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
+  return endOf(call, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
 }
 
-/** The result of a run, or of a purchase that has stopped it. */
-async function endOf({ note }: CommandContext, run: () => Promise<CommandResult>): Promise<CommandResult> {
+/** The result of a run, or of a purchase or a wrong column that has stopped it. */
+async function endOf({ context, refuse }: Call, run: () => Promise<CommandResult>): Promise<CommandResult> {
+  const { note } = context
   return run().catch((cause: unknown) => {
+    if (cause instanceof TableError && cause.argument === 'column') refuse(cause.message)
     if (!(cause instanceof PurchaseError)) throw cause
     note(`${cause.message}. ${cause.advice}`)
     // That one payment was not charged says nothing about the others.

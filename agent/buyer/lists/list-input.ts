@@ -29,7 +29,7 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
   const { file = '' } = args
   const { separator, encoding } = options as Record<string, string | undefined>
   return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
-    if (!(cause instanceof TableError) || cause.doubt === undefined) throw cause
+    if (!(cause instanceof TableError) || cause.argument !== 'encoding') throw cause
     if (await context.confirm(`${cause.message}. Read it so?`))
       return readTable(file, { separator, encoding: 'windows-1252' })
     return refuse(`${cause.message}. Name the encoding with --encoding`)

@@ -59,7 +59,8 @@ export function locateColumns<Field extends string>(
       .slice(0, ROWS_ABOVE_MAX)
       .findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))
     if (headerRow === 0 || other < 0 || !(cause instanceof TableError)) throw cause
-    throw new TableError(`${cause.message}. Row ${other + 1} has them: add --header-row ${other + 1}`, { cause })
+    const message = `${cause.message}. Row ${other + 1} has them: add --header-row ${other + 1}`
+    throw new TableError(message, { argument: cause.argument, cause })
   }
 }
 

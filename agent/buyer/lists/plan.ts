@@ -68,8 +68,7 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   const { baseUrl, isBatched } = options
   const keyOf = (operation: Operation) => rowKey(baseUrl, operation)
   const wanted = list.rows.map((listed) => wantedBy(listed, options.choices))
-  const listed = new Set(wanted.flatMap(({ all }) => all.map(keyOf)))
-  const purchased = await readPurchasedRows(options.storage, { ...options, listed })
+  const purchased = await readPurchasedRows(options.storage, options)
   const rows: PlannedRow[] = []
   for (const each of wanted) rows.push(await planRow(each, purchased, options))
   const operations = new Map(
@@ -79,13 +78,13 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   return { rows, purchased, ...estimate(operations, purchased, options) }
 }
 
-/** All operations with which the row can have been bought: as asked, as chosen, and by earlier versions. */
+/** The operations with which the row can have been bought: as asked, also by earlier versions, and as chosen. */
 function wantedBy(listed: ListedRow, choices: PlanOptions['choices']) {
   const number = listed.kind === 'empty' ? undefined : choices?.get(reviewKey(listed.cells))
   const parsed = number === undefined ? undefined : parseOperation(lookup, { company_number: number })
   const chosen = parsed?.kind === 'valid' ? parsed.operation : undefined
   const asked = listed.operation ? [listed.operation, ...(listed.former ?? [])] : []
-  return { listed, number, chosen, asked, all: chosen ? [chosen, ...asked] : asked }
+  return { listed, number, chosen, asked }
 }
 
 async function planRow(

@@ -44,10 +44,9 @@ export interface PurchasedRows {
   open: ListedPurchase[]
 }
 
-/** @param listed the keys of the rows of the list. A purchase under the key of a row is not a batch */
 export async function readPurchasedRows(
   storage: BuyerStorage,
-  { baseUrl, now, listed }: { baseUrl: string; now: Date; listed: ReadonlySet<string> },
+  { baseUrl, now }: { baseUrl: string; now: Date },
 ): Promise<PurchasedRows> {
   const bought: PurchasedRows = { rows: new Map(), refused: new Set(), all: [], open: [] }
   const entries = (await storage.list('')).flatMap((entry) => {
@@ -62,7 +61,7 @@ export async function readPurchasedRows(
     bought.all.push({ state, amount })
     if (state === 'open') bought.open.push(found)
     const code = purchase.answer && describeAnswer(purchase.answer).code
-    if (operation?.definition !== BATCH || listed.has(name)) bought.rows.set(name, { state, entry })
+    if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
     else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
     else batches.push(...batchRows(baseUrl, { request: purchase.request, items: itemsOf(operation) }, { state, entry }))
   }

@@ -122,42 +122,42 @@ const describe = ({ number, name, status, address, eircode, registered_date: dat
   type: [TYPE],
 })
 
-const str = (value: string | null) => (value === null ? [] : [{ str: value }])
-const date = (value: string | null) => (value === null ? [] : [{ date: `${value}T00:00:00Z` }])
+/** The columns that can be added to matched cells, with their names. */
+export const EXTENSIONS = {
+  status: 'Status',
+  company_type: 'Type',
+  address: 'Address',
+  eircode: 'Eircode',
+  registered_date: 'Registered',
+  dissolved_date: 'Dissolved',
+  status_date: 'Status since',
+  next_annual_return_date: 'Next annual return',
+  last_accounts_date: 'Last accounts',
+} as const
 
-/** The columns that can be added to matched cells, with the values of a record. */
-export const EXTENSIONS: Record<string, { name: string; values: (company: Company) => object[] }> = {
-  status: { name: 'Status', values: ({ status }) => str(status) },
-  company_type: { name: 'Type', values: ({ company_type: type }) => str(type) },
-  address: { name: 'Address', values: (company) => str(companyRow(company).address) },
-  eircode: { name: 'Eircode', values: ({ registered_address: { eircode } }) => str(eircode) },
-  registered_date: { name: 'Registered', values: (company) => date(company.registered_date) },
-  dissolved_date: { name: 'Dissolved', values: (company) => date(company.dissolved_date) },
-  status_date: { name: 'Status since', values: (company) => date(company.status_date) },
-  next_annual_return_date: { name: 'Next annual return', values: (company) => date(company.next_annual_return_date) },
-  last_accounts_date: { name: 'Last accounts', values: (company) => date(company.last_accounts_date) },
+type Extension = keyof typeof EXTENSIONS
+
+/** The values of a record in an added column. */
+export function valuesOf(company: Company, id: Extension): object[] {
+  const value = { ...company, ...companyRow(company) }[id]
+  if (!value) return []
+  return [id.endsWith('_date') ? { date: `${value}T00:00:00Z` } : { str: value }]
 }
 
-export const PROPERTY_LIST = Object.entries(EXTENSIONS).map(([id, { name }]) => ({ id, name }))
+const extensionIds = Object.keys(EXTENSIONS) as Extension[]
+
+export const PROPERTY_LIST = extensionIds.map((id) => ({ id, name: EXTENSIONS[id] }))
 
 /** Companies of one extension request. OpenRefine sends ten. */
 const IDS_MAX = 100
 
 export const extendSchema = z.object({
   ids: z.array(z.string()).max(IDS_MAX),
-  properties: z.array(z.object({ id: z.string().refine((id) => Object.hasOwn(EXTENSIONS, id)) })),
+  properties: z.array(z.object({ id: z.enum(extensionIds) })),
 })
 
 /** @param local the URL of this service, as the client knows it */
-export function createManifest({
-  baseUrl,
-  version,
-  local,
-}: {
-  baseUrl: string
-  version: string
-  local: string
-}): object {
+export function createManifest(baseUrl: string, version: string, local: string): object {
   return {
     versions: ['0.2'],
     name: 'Irish companies (paid)',

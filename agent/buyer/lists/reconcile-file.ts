@@ -19,9 +19,9 @@ import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
-import { readChoices, writeReview, type ReviewedRow } from './review.ts'
+import { readChoices, writeReview } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
-import { openListBuyer, runList } from './run.ts'
+import { openListBuyer, runList, type BoughtRow } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
   out: string
@@ -67,7 +67,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
-  const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now(), listed: new Set() })
+  const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
   const paid = paidAmount(after.all)
   const spent = toUsdc(paid - paidAmount(plan.purchased.all))
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
@@ -78,7 +78,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
 interface Found {
   counts: Map<string, number>
   /** The rows that need a person, by their review keys. */
-  review: Map<string, ReviewedRow>
+  review: Map<string, BoughtRow>
 }
 
 /** Buys the rows, and yields those of the output. */
@@ -91,10 +91,11 @@ async function* resultRows(
   const showRows = showProgress(context)
   let done = 0
   for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal: context.interrupted() })) {
-    for (const { listed, result } of rows) {
+    for (const row of rows) {
+      const { listed, result } = row
       const decision = decisionOf(result)
       found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
-      if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), { ...listed, result })
+      if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
       yield resultCells(listed, result, basename(folder))
     }
     done += rows.length

@@ -12,7 +12,7 @@ import { parseOperation } from '../../operation/operation.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
 import { decisionOf, findColumns, readCells } from './columns.ts'
 import { reviewKey } from './plan.ts'
-import type { RowCells, RowResult } from './rows.ts'
+import type { BoughtRow } from './run.ts'
 
 const KEY = 'key'
 const CHOICE = 'chosen_number'
@@ -40,21 +40,14 @@ export async function readChoices(path: string): Promise<Map<string, string> | u
   return choices
 }
 
-/** A row that needs a person. */
-export interface ReviewedRow {
-  cells: RowCells
-  notes: readonly string[]
-  result: RowResult
-}
-
-export async function writeReview(path: string, found: readonly ReviewedRow[], format: Format): Promise<void> {
-  const rows = found.flatMap(({ cells, notes, result }): Cell[][] => {
+export async function writeReview(path: string, found: readonly BoughtRow[], format: Format): Promise<void> {
+  const rows = found.flatMap(({ listed: { cells, notes }, result }): Cell[][] => {
     const start = [reviewKey(cells), ...Object.values(cells), decisionOf(result), notes.join('; ')]
     const candidates = result.kind === 'bought' ? candidateRows(result.answer) : []
     const shown = candidates.map((candidate) => CANDIDATE_COLUMNS.map((column) => candidate[column]))
     return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [start, row, ''].flat())
   })
   const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
-  const header = [KEY, ...Object.keys(found[0]?.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
+  const header = [KEY, ...Object.keys(found[0]?.listed.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
   await writeTable(path, [header, ...rows], { format })
 }

@@ -21,7 +21,7 @@ export const ROWS_AT_ONCE = 10
 /** Limits the memory. A service sells few batches a second. */
 const BATCHES_AT_ONCE = 4
 
-/** An unpaid request that the service cannot answer at the moment is repeated for five minutes. */
+/** For five minutes an unpaid request is repeated that the service cannot answer, and the check of a receipt. */
 const PAUSE_MS = 5_000
 const ATTEMPTS_MAX = 60
 
@@ -158,25 +158,15 @@ export async function buyRequest(
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
-    const answered = await buyOnce(() => buyAnswer(buyer, request, key), refusals)
-    if (answered !== 'later') return answered
+    try {
+      const { body, receipt, entry } = await buyAnswer(buyer, request, key)
+      if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
+    } catch (cause) {
+      const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
+      if (answer?.code !== undefined && refusals.has(answer.code))
+        return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
+      if (code !== 'service_refused' || !REPEAT_STATUSES.has(answer?.status ?? 0)) throw cause
+    }
   }
   throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
-}
-
-/** `later`: the service could not answer, or the receipt could not be checked. */
-async function buyOnce(
-  buy: () => ReturnType<typeof buyAnswer>,
-  refusals: RequestOptions['refusals'],
-): Promise<Answered | 'later'> {
-  try {
-    const { body, receipt, entry } = await buy()
-    return receipt === 'unchecked' ? 'later' : { kind: 'bought', answer: parseJson(body), purchase: entry.name }
-  } catch (cause) {
-    const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
-    if (answer?.code !== undefined && refusals.has(answer.code))
-      return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
-    if (code === 'service_refused' && REPEAT_STATUSES.has(answer?.status ?? 0)) return 'later'
-    throw cause
-  }
 }

@@ -24,6 +24,7 @@ import {
   parseQueries,
   PROPERTY_LIST,
   toResult,
+  valuesOf,
 } from './queries.ts'
 import { openRecords, type BoughtRecord, type FindRecord } from './records.ts'
 import type { ParsedRow, RowResult } from './rows.ts'
@@ -61,7 +62,7 @@ export function openReconciliationService(options: ServiceOptions): { server: Se
   const buyRows = createRowBuyer({ baseUrl, buy, runtime })
   const context: AnswerContext = {
     path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`,
-    manifestAt: (local) => createManifest({ baseUrl, version, local }),
+    manifestAt: (local) => createManifest(baseUrl, version, local),
     buyRow: async (row) =>
       (await buyRows([{ listed: row, operation: row.operation, isChosen: false, known: undefined }]))[0],
     findRecord: openRecords(openStorage(folder)),
@@ -116,11 +117,7 @@ function preview(found: BoughtRecord | undefined): Reply {
     ? [...toTable(rows), '', `Bought at ${found.boughtAt}`]
     : ['This record was not bought. A preview buys nothing.']
   const text = lines.map((line) => escapeHtml(escapeInvisible(line))).join('\n')
-  return {
-    status: 200,
-    reason: 'OK',
-    body: `<!doctype html><meta charset="utf-8"><title>Company</title><pre>${text}</pre>\n`,
-  }
+  return ok(`<!doctype html><meta charset="utf-8"><title>Company</title><pre>${text}</pre>\n`)
 }
 
 /** Columns for matched cells: first from the records that were bought, the others by lookup. */
@@ -136,14 +133,11 @@ async function answerExtend({ buyRow, findRecord, print }: AnswerContext, text: 
   }
   const { answers, failure } = await settleAll(print, [...new Set(asked.ids)], async (id) => {
     const company = await read(id)
-    const cells = asked.properties.map((property) => [
-      property.id,
-      company ? EXTENSIONS[property.id]?.values(company) : [],
-    ])
+    const cells = asked.properties.map((property) => [property.id, company ? valuesOf(company, property.id) : []])
     return [id, Object.fromEntries(cells)] as const
   })
   if (failure !== undefined) return failure
-  const meta = asked.properties.map(({ id }) => ({ id, name: EXTENSIONS[id]?.name }))
+  const meta = asked.properties.map(({ id }) => ({ id, name: EXTENSIONS[id] }))
   return ok({ meta, rows: Object.fromEntries(answers) })
 }
 
@@ -181,8 +175,7 @@ async function answerQueries({ buyRow, print }: AnswerContext, text: string): Pr
  * address. `Origin` and `Sec-Fetch-Site` stop other pages: a browser sends one of them with every request of a page.
  */
 function isFromThisMachine({ headers }: IncomingMessage, isFrame: boolean): boolean {
-  const host = parseUrl(`http://${headers.host ?? ''}`)
-  if (!host || !isLoopback(host.hostname)) return false
+  if (!isLoopbackOrigin(`http://${headers.host ?? ''}`)) return false
   if (headers.origin !== undefined) return isLoopbackOrigin(headers.origin)
   return isFrame || headers['sec-fetch-site'] !== 'cross-site'
 }
@@ -205,7 +198,7 @@ async function readForm(request: IncomingMessage): Promise<string | undefined> {
   return length <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString() : undefined
 }
 
-const ok = (body: object): Reply => ({ status: 200, reason: 'OK', body })
+const ok = (body: Reply['body']): Reply => ({ status: 200, reason: 'OK', body })
 const refuse = (status: number, reason: string): Reply => ({ status, reason, body: { error: reason } })
 
 /**

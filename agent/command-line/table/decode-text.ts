@@ -48,7 +48,7 @@ export function decodeText(
   const [word] = /\S{0,20}$/.exec(text.slice(0, doubtful.index)) ?? []
   const shown = `"${word}${/^\S{0,20}/.exec(text.slice(doubtful.index))?.[0]}"`
   throw new TableError(`${name} is perhaps not in Windows-1252, in which line ${line} has ${shown}`, {
-    doubt: 'encoding',
+    argument: 'encoding',
   })
 }
 
@@ -63,17 +63,6 @@ export function decoderOf(encoding: string): (bytes: Uint8Array) => string {
 
 /** @param high the characters from 0x80 on. The bytes after them are those of ISO-8859-1 */
 function decodeBytes(bytes: Uint8Array, high: string): string {
-  return decodeLatin1(bytes).replace(
-    /[\u0080-\u00ff]/g,
-    (character) => high[character.charCodeAt(0) - 0x80] ?? character,
-  )
-}
-
-/** Characters that one call makes, because arguments are bounded. */
-const CHUNK = 8192
-
-function decodeLatin1(bytes: Uint8Array): string {
-  const parts: string[] = []
-  for (let at = 0; at < bytes.length; at += CHUNK) parts.push(String.fromCharCode(...bytes.subarray(at, at + CHUNK)))
-  return parts.join('')
+  const units = new Uint16Array(bytes).map((byte) => high.charCodeAt(byte - 0x80) || byte)
+  return new TextDecoder('utf-16le').decode(units)
 }

@@ -1,8 +1,8 @@
 /**
- * The first sheet of an .xlsx file. The archive is inflated once before it is read, to count its bytes, because the
- * sizes that it states can be wrong.
+ * The first visible sheet of an .xlsx file. The reader inflates no part beyond the length that the archive states, so
+ * these lengths are checked before it reads.
  */
-import { streamXlsxRows } from 'hucre/xlsx'
+import { readXlsx, streamXlsxRows } from 'hucre/xlsx'
 import type { Cell } from './cell.ts'
 import { TableError } from './table-error.ts'
 
@@ -17,7 +17,7 @@ const CELLS_MAX = 5_000_000
 
 export async function readSheet(bytes: Uint8Array, name: string): Promise<Cell[][]> {
   try {
-    await requireSmall(bytes, name)
+    requireSmall(bytes, name)
     return await readRows(bytes, name)
   } catch (cause) {
     if (cause instanceof TableError) throw cause
@@ -29,7 +29,7 @@ async function readRows(bytes: Uint8Array, name: string): Promise<Cell[][]> {
   const rows: Cell[][] = []
   let width = 0
   let read = 0
-  for await (const { index, values } of streamXlsxRows(bytes, { sheet: 0 })) {
+  for await (const { index, values } of streamXlsxRows(bytes, { sheet: await findVisible(bytes) })) {
     const length = values.findLastIndex((value) => value !== null && value !== '') + 1
     width = Math.max(width, length)
     read += values.length
@@ -39,6 +39,18 @@ async function readRows(bytes: Uint8Array, name: string): Promise<Cell[][]> {
     if (length > 0) rows[index] = values.slice(0, length).map(toCell)
   }
   return Array.from(rows, (row) => row ?? [])
+}
+
+/** The index of the first sheet that a person sees. */
+async function findVisible(bytes: Uint8Array): Promise<number> {
+  const visible: number[] = []
+  await readXlsx(bytes, {
+    sheets: ({ index, hidden, veryHidden }) => {
+      if (!hidden && !veryHidden) visible.push(index)
+      return false
+    },
+  })
+  return visible[0] ?? 0
 }
 
 const encoder = new TextEncoder()
@@ -57,27 +69,28 @@ const END_OF_DIRECTORY = 0x06054b50
 const DIRECTORY_ENTRY = 0x02014b50
 const END_BYTES = 22
 const COMMENT_BYTES_MAX = 65_535
-const STORED = 0
+const IS_STREAMED = 8
 const ZIP64_FIELD = 1
 /** In place of a number that the zip64 field has, with eight bytes. Some writers put all numbers there. */
 const IN_ZIP64 = 0xffffffff
 const COUNT_IN_ZIP64 = 0xffff
+/** The most that a byte can inflate to. */
+const DEFLATE_MAX = 1032
 
-/** @throws if an entry of the archive, or all together, inflate to too many bytes */
-async function requireSmall(bytes: Uint8Array, name: string): Promise<void> {
+/** @throws if an entry of the archive, or all together, can inflate to too many bytes */
+function requireSmall(bytes: Uint8Array, name: string): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const directory = findDirectory(view)
   if (directory.entries > ENTRIES_MAX) throw new TableError(`${name} has more than ${ENTRIES_MAX} parts`)
   let left = INFLATED_MIB_MAX * 1024 ** 2
   for (let { at } = directory, entry = 0; entry < directory.entries; entry += 1) {
     if (view.getUint32(at, true) !== DIRECTORY_ENTRY) throw new Error('The directory of the archive is damaged')
-    const { packedLength, local } = readEntry(view, at)
-    const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
-    const packed = bytes.subarray(start, start + packedLength)
-    const most = Math.min(left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
-    const length = view.getUint16(at + 10, true) === STORED ? packed.length : await inflatedLength(packed, most)
+    const [stated = 0, packed = 0] = readLengths(view, at)
+    // The reader takes the lengths of such an entry from another place, and does not limit one of no stated length.
+    if (packed === 0 && (view.getUint16(at + 8, true) & IS_STREAMED) !== 0) throw new Error('An entry has no length')
+    const length = Math.max(stated || DEFLATE_MAX * packed, packed)
     left -= length
-    if (length > most)
+    if (left < 0 || length > Math.max(PART_BYTES_FREE, INFLATION_MAX * packed))
       throw new TableError(`${name} inflates to more than ${INFLATED_MIB_MAX} MiB, or ${INFLATION_MAX} times its size`)
     at += 46 + [28, 30, 32].reduce((sum, field) => sum + view.getUint16(at + field, true), 0)
   }
@@ -100,36 +113,14 @@ function findDirectory(view: DataView): { entries: number; at: number } {
   return { entries: wideNumber(view, zip64 + 32), at: wideNumber(view, zip64 + 48) }
 }
 
-/** The compressed length of an entry, and the place of its local header. */
-function readEntry(view: DataView, at: number): { packedLength: number; local: number } {
-  const numbers = [24, 20, 42].map((field) => view.getUint32(at + field, true))
-  if (numbers.includes(IN_ZIP64)) {
-    let field = at + 46 + view.getUint16(at + 28, true)
-    while (view.getUint16(field, true) !== ZIP64_FIELD) field += 4 + view.getUint16(field + 2, true)
-    let next = field + 4
-    for (const [index, number] of numbers.entries())
-      if (number === IN_ZIP64) {
-        numbers[index] = wideNumber(view, next)
-        next += 8
-      }
-  }
-  const [, packedLength = 0, local = 0] = numbers
-  return { packedLength, local }
+/** The length of an entry and its compressed length, as the archive states them. */
+function readLengths(view: DataView, at: number): number[] {
+  const lengths = [24, 20].map((field) => view.getUint32(at + field, true))
+  if (!lengths.includes(IN_ZIP64)) return lengths
+  let field = at + 46 + view.getUint16(at + 28, true)
+  while (view.getUint16(field, true) !== ZIP64_FIELD) field += 4 + view.getUint16(field + 2, true)
+  const wide = [4, 12].map((place) => wideNumber(view, field + place))
+  return lengths.map((length) => (length === IN_ZIP64 ? (wide.shift() ?? 0) : length))
 }
 
 const wideNumber = (view: DataView, at: number): number => Number(view.getBigUint64(at, true))
-
-/** Ends as soon as the length is above `most`. */
-async function inflatedLength(packed: Uint8Array, most: number): Promise<number> {
-  const reader = new Blob([packed as Uint8Array<ArrayBuffer>])
-    .stream()
-    .pipeThrough(new DecompressionStream('deflate-raw'))
-    .getReader()
-  let length = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    length += value?.length ?? 0
-    if (length > most) await reader.cancel()
-    if (done || length > most) return length
-  }
-}

@@ -1,10 +1,10 @@
 /** A table that cannot be read. The message is one line. */
 export class TableError extends Error {
-  /** `encoding`: the bytes can be read, but probably not as they were meant. Name the encoding. */
-  readonly doubt: 'encoding' | undefined
+  /** What the user can name otherwise: a column that is missing, or the encoding, if the bytes leave it in doubt. */
+  readonly argument: 'column' | 'encoding' | undefined
 
-  constructor(message: string, { doubt, ...options }: ErrorOptions & { doubt?: 'encoding' } = {}) {
+  constructor(message: string, { argument, ...options }: ErrorOptions & Partial<Pick<TableError, 'argument'>> = {}) {
     super(message, options)
-    this.doubt = doubt
+    this.argument = argument
   }
 }

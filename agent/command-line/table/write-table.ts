@@ -1,6 +1,5 @@
 /** Tables as the bytes of a CSV, a TSV, an .xlsx file or JSON. Runs in browsers too. */
 import { writeXlsxStream } from 'hucre/xlsx'
-import { toSafeCell } from '../safe-cell.ts'
 import { toText, type Cell } from './cell.ts'
 import type { Format } from './read-table.ts'
 import { formOf } from './table-name.ts'
@@ -74,4 +73,17 @@ async function* toSheet(rows: Rows) {
   const toCell = (cell: Cell) =>
     typeof cell === 'string' ? cell.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_') || null : cell
   for await (const row of rows) yield row.map(toCell)
+}
+
+/** The characters with which a spreadsheet begins a formula, also after white space, and in their full-width forms. */
+const FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r]/
+
+/** The same within a text, for a reader that takes another separator than the file has. */
+const INNER_FORMULA = /([,;\t|\r\n][\s\0"]*)(?=[=+\-@＝＋－＠])/g
+
+/** A text of another party as a cell that no spreadsheet runs, whichever separator it takes. */
+export function toSafeCell(text: string): string {
+  const [start = ''] = /^[\s\0]*/.exec(text) ?? []
+  const safe = start + text.slice(start.length).replace(INNER_FORMULA, "$1'")
+  return FORMULA.test(safe) ? `'${safe}` : safe
 }

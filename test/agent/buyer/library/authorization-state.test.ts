@@ -36,16 +36,16 @@ describe('the check of an authorization on chain', () => {
     ])
   })
 
-  it('says that a used one was charged, before and after its end', async () => {
-    expect(await nodeWith(1000, USED).read(AUTHORIZATION)).to.equal('used')
-    expect(await nodeWith(999, USED).read(AUTHORIZATION)).to.equal('used')
-  })
-
-  it('says that one is open until a final block is past its end, unless the account has less than its amount', async () => {
-    const balance = `0x${(1000).toString(16).padStart(64, '0')}`
-    expect(await nodeWith(999, UNUSED, balance).read(AUTHORIZATION, 1000)).to.equal('open')
-    expect(await nodeWith(999, UNUSED, balance).read(AUTHORIZATION, 1001)).to.equal('unfunded')
-  })
+  const balance = `0x${(1000).toString(16).padStart(64, '0')}`
+  for (const [state, time, word, amount] of [
+    ['used', 1000, USED, 1000],
+    ['used', 999, USED, 1000],
+    ['open', 999, UNUSED, 1000],
+    ['unfunded', 999, UNUSED, 1001],
+  ] as const)
+    it(`says ${state} at ${time} s, for the amount ${amount}`, async () => {
+      expect(await nodeWith(time, word, balance).read(AUTHORIZATION, amount)).to.equal(state)
+    })
 
   it('rejects if the node answers no word', async () => {
     for (const word of ['0x', null, '0x1', undefined]) {

@@ -247,16 +247,6 @@ describe('the client', () => {
     expect(JSON.parse(stdout.join('\n'))).to.deep.equal(JSON.parse(body))
   })
 
-  it('[12.20] buys the company of a number as people type it, and only says the price of a batch with --dry-run', async () => {
-    expect(await client('lookup', '335,801')).to.equal(0)
-    expect(requests.at(-1)?.url).to.equal('/api/v1/company/335801')
-    const file = join(directory, 'batch.json')
-    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"335,801"},{"company_number":335802}]}')
-    const before = requests.length
-    expect(await client('batch', file, '--dry-run')).to.equal(0)
-    expect([printed.at(-1), requests.length]).to.deep.equal(['2 items cost 0.002 USDC on eip155:84532.', before])
-  })
-
   it('repeats the same payment after 429, 500, 502, 503, 504 and a lost connection, after Retry-After', async () => {
     const limited = { status: 429, headers: { 'Retry-After': '3' } }
     // A proxy can answer 504 to a long sale.
@@ -477,48 +467,40 @@ describe('the client', () => {
 
   const changes =
     'changes --since 2026-01-01 --until 2026-01-31 --kind changed --field status --status Normal --limit 9 --cursor '
-  for (const [args, path] of [
+  for (const [args, path, body = ''] of [
     [
       ['search', ' Foo & Bar', '--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285'],
       '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285',
     ],
-    [['history', '7', '--before', KEY_OF_STEP], `/api/v1/company/7/history?before=${KEY_OF_STEP}`],
+    [['history', '3,357', '--before', KEY_OF_STEP], `/api/v1/company/3357/history?before=${KEY_OF_STEP}`],
     [['as-of', '007', '2026-01-31'], '/api/v1/company/007/as-of/2026-01-31'],
     [
       `${changes}${KEY_OF_STEP}-7`.split(' '),
       `/api/v1/changes?since=2026-01-01&until=2026-01-31&kind=changed&field=status&status=Normal&limit=9&cursor=${KEY_OF_STEP}-7`,
     ],
+    [
+      ['resolve', 'Foo', '--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street'],
+      '/api/v1/resolve',
+      '{"name":"Foo","company_number":"007","eircode":"D02X285","address":"Main Street"}',
+    ],
+    [['resolve', '--number', '7'], '/api/v1/resolve', '{"company_number":"7"}'],
   ] as const) {
-    it(`sends ${args.join(' ')} in the URL, and the same request with --retry`, async () => {
+    it(`sends ${args.join(' ')} with the same bytes each time, also with --retry`, async () => {
       expect(await client(...args)).to.equal(0)
-      expect(requests.map(({ method, url, body }) => [method, url, body])).to.deep.equal([
-        ['GET', path, ''],
-        ['GET', path, ''],
-      ])
       expect(await client('--retry', purchasePath())).to.equal(0)
-      expect(requests[2]).to.deep.equal(requests[1])
+      expect(requests.map((request) => [request.method, request.url, request.body])).to.deep.equal(
+        Array.from({ length: 3 }, () => [body === '' ? 'GET' : 'POST', path, body]),
+      )
     })
   }
 
-  it('sends the options of a resolve in a body, with the same bytes each time', async () => {
-    terms = { amount: '2000' }
-    const args = ['--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street']
-    expect(await client('resolve', 'Foo', ...args)).to.equal(0)
-    const body = '{"name":"Foo","company_number":"007","eircode":"D02X285","address":"Main Street"}'
-    expect(await client('--retry', purchasePath())).to.equal(0)
-    expect(requests.map((request) => [request.method, request.url, request.body])).to.deep.equal(
-      Array.from({ length: 3 }, () => ['POST', '/api/v1/resolve', body]),
-    )
-    requests = []
-    expect(await client('resolve', '--number', '7')).to.equal(0)
-    expect(requests[0]).to.include({ body: '{"company_number":"7"}' })
-  })
-
-  it('buys the batch of a file, and prints what is charged before it signs', async () => {
+  it('[12.20] buys the batch of a file, with numbers as people type them, and says what is charged before it signs', async () => {
     terms = { amount: '2000' }
     const file = join(directory, 'inputs.json')
-    const body = '{"operation":"lookup","inputs":[{"company_number":"7"},{"company_number":"8"}]}'
-    await writeFile(file, body)
+    const body = '{"operation":"lookup","inputs":[{"company_number":"335801"},{"company_number":"8"}]}'
+    await writeFile(file, body.replace('335801', '335,801').replace('"8"', '8'))
+    expect(await client('batch', file, '--dry-run')).to.equal(0)
+    expect([printed.at(-1), requests]).to.deep.equal(['2 items cost 0.002 USDC on eip155:84532.', []])
     expect(await client('batch', file)).to.equal(0)
     expect(requests.map((request) => [request.url, request.body])).to.deep.equal([
       ['/api/v1/batch', body],

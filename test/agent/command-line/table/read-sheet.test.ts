@@ -41,11 +41,19 @@ describe('a sheet', () => {
     // A thirtieth is random, so that the bytes of all parts are counted.
     const mixed = Buffer.alloc(70 * 1024 * 1024)
     for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
+    // The archive states another length of the sheet.
+    const stating = (length: number, data: string) => {
+      const bytes = Buffer.from(form({ data }))
+      bytes.writeUInt32LE(length, bytes.lastIndexOf('xl/worksheets/sheet1.xml') - 46 + 24)
+      return bytes
+    }
     const large = 'inflates to more than 64 MiB, or 100 times its size'
     for (const [bytes, fault] of [
       [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
       [zip({ large: mixed }), `FILE ${large}`],
       [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, options: { isZip64: true } }), `FILE ${large}`],
+      [stating(1000, '<row/>'.repeat(1e6)), 'FILE is not an .xlsx file that can be read'],
+      [stating(0, '<row/>'.repeat(1e6)), `FILE ${large}`],
       [zip({ 'a.txt': 'x' }), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('PK\u0003\u0004nothing'), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an .xls file or has a password. Save it as .xlsx without one'],

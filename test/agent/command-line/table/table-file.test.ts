@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findColumns, proposeHeaderRow } from '../../../../agent/buyer/lists/columns.ts'
-import { toSafeCell } from '../../../../agent/command-line/safe-cell.ts'
 import { readList, resultHead, type List } from '../../../../agent/buyer/lists/list.ts'
 import { readTable, writeTable } from '../../../../agent/command-line/table/table-file.ts'
+import { toSafeCell } from '../../../../agent/command-line/table/write-table.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
 describe('[15.14] the table of a list', () => {
@@ -111,7 +111,7 @@ describe('[15.14] the table of a list', () => {
       ['Caf\xc3\xa9 \xfc', 'utf-8', 'Café \uFFFD'],
     ] as const) {
       const error = await read(Buffer.from(`${bytes}\n`, 'latin1')).catch((cause: unknown) => cause)
-      expect(error, bytes).to.include({ doubt: 'encoding' })
+      expect(error, bytes).to.include({ argument: 'encoding' })
       expect((await readTable(path, { encoding })).rows).to.deep.equal([[cell]])
     }
     expect((await read(Buffer.from('O\x92Brien \x96 \x8aibenik \x84x\x93 10 \x80\n', 'latin1'))).rows).to.deep.equal([
