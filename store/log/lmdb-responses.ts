@@ -108,7 +108,7 @@ export class LmdbResponseLog implements MovableLog {
   ) {
     const moved = movedResponsesFolder(dataDirectory)
     const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
-    if (isMoved && !moving) throw new StoreError(`${moved}: is the response log, which was moved to another one`)
+    if (isMoved && !moving) throw new StoreError(`${moved}: is the response log, which was moved: use the other one`)
     const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
     this.#dataDirectory = dataDirectory
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
