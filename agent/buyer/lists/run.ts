@@ -1,6 +1,6 @@
 /** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
 import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
-import { RUNTIME, type Buy, type BuyerRuntime } from '../library/buy.ts'
+import type { Buy, BuyerRuntime } from '../library/buy.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { knownFrom } from '../library/outcome.ts'
@@ -27,7 +27,7 @@ const ATTEMPTS_MAX = 60
 interface RowsOptions {
   baseUrl: string
   buy: Buy
-  runtime?: BuyerRuntime
+  runtime: BuyerRuntime
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
 }
@@ -144,13 +144,13 @@ interface RequestOptions {
   refusals: ReadonlySet<RefusalCode>
   /** Requests with other keys are other purchases. */
   key?: string
-  runtime?: BuyerRuntime | undefined
+  runtime: BuyerRuntime
 }
 
 export async function buyRequest(
   buyer: Buy,
   request: PurchaseRequest,
-  { refusals, key, runtime = RUNTIME }: RequestOptions,
+  { refusals, key, runtime }: RequestOptions,
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
