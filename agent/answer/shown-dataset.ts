@@ -43,7 +43,6 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
   }
 }
 
-/** The numbers of the first companies. */
 function findExamples({ snapshot }: Dataset): string[] {
   const found: string[] = []
   let read = 0

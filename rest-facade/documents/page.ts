@@ -149,7 +149,8 @@ export function renderQuote(
     fields: renderFields(definition, members),
     button: `${VERBS[name]}, ${price}`,
     price,
-    quoted_url: escapeHtml(url),
+    // Another party can choose the URL of a link, and the page shows it between single quotes, in a shell command.
+    quoted_url: escapeHtml(url.replaceAll("'", '%27')),
     examples: '',
   })
   return renderFrame(deployment, { title: `${skill.name}, ${price}`, main: form })

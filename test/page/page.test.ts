@@ -149,8 +149,8 @@ describe('the page', () => {
     const ROUTES: [path: string, fields: RegExp][] = [
       [LOOKUP, /name="company_number" [^>]*value="00000000"/],
       [
-        '/api/v1/search?q=a%22%3Cb%3E%26&limit=3',
-        /name="q" [^>]*value="a&#34;&#60;b&#62;&#38;"[^]*name="limit" [^>]*value="3"/,
+        "/api/v1/search?q=a%22%3Cb%3E%26'$(id)&limit=3",
+        /name="q" [^>]*value="a&#34;&#60;b&#62;&#38;&#39;\$\(id\)"[^]*name="limit" [^>]*value="3"[^]*curl -i '[^']*%27\$\(id\)&#38;limit=3'/,
       ],
       [`/api/v1/company/7/as-of/2026-01-02`, /value="7"[^]*name="date" [^>]*value="2026-01-02"/],
       ['/api/v1/changes?since=2026-01-02&kind=added', /value="2026-01-02"[^]*<option value="added" selected>/],

@@ -19,16 +19,12 @@ export interface TextAround {
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
-/** Introduces a trading name, which the register does not hold. */
-const TRADING_AS = new RegExp(String.raw`${BEFORE}(?:t\s?\/\s?a|trading as)${AFTER}`, 'iu')
-/** Introduces the name that the company had. "Previously owned by" does not. */
-const FORMER = new RegExp(
-  String.raw`${BEFORE}(?:f\s?\/\s?k\s?\/\s?a|(?:formerly|previously)(?: known as|(?!\s+(?:(?:a|an|at|by|in|of|part)|\S+ by)${AFTER})))${AFTER}`,
-  'iu',
-)
-/** The introduced name ends at a bracket, a comma or a dash between spaces. */
+/** Of a trading name, which the register does not hold, or a former name. "Previously owned by" introduces none. */
+const INTRODUCTION = String.raw`${BEFORE}(?:(t\s?\/\s?a|trading as)|f\s?\/\s?k\s?\/\s?a|(?:formerly|previously)(?: known as|(?!\s+(?:(?:a|an|at|by|in|of|part)|\S+ by)${AFTER})))${AFTER}`
+const FIRST_INTRODUCTION = new RegExp(INTRODUCTION, 'iu')
+/** An introduced name ends at a bracket, a comma, a dash or slash between spaces, or the next introduction. */
 const INTRODUCED = new RegExp(
-  String.raw`(?:${TRADING_AS.source}|${FORMER.source})(?:\s*[:–—-]\s*)?(?:(?!\s[-–—]\s)[^,;()[\]|])*`,
+  String.raw`${INTRODUCTION}(?:\s*[:–—-]\s*)?(?:(?!\s[-–—/]\s|${INTRODUCTION})[^,;()[\]|])*`,
   'giu',
 )
 
@@ -52,21 +48,24 @@ export function splitAfterForm(name: string): { before: string; behind: string }
 
 /** The company in "X T/A Y" and in "X formerly Y": X, or Y if only that one has a legal form; and the text outside. */
 export function splitTradingName(name: string): { named: string; outside: string } {
-  const trading = TRADING_AS.exec(name)
-  const { index: at, 0: introduction } = trading ?? FORMER.exec(name) ?? { index: 0, 0: '' }
+  const { index: at, 0: introduction, 1: trading } = FIRST_INTRODUCTION.exec(name) ?? { index: 0, 0: '', 1: undefined }
   const [before, after] = [name.slice(0, at), name.slice(at + introduction.length)]
   if (!LETTER_OR_DIGIT.test(before)) return { named: name, outside: '' }
-  const isLast = trading && parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
+  const isLast = trading !== undefined && parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
   return isLast ? { named: after, outside: before } : { named: before, outside: name.slice(at) }
 }
 
 /** Between two runs of words. */
 const BREAK = '\n'
 
+/** The text behind the legal form of an introduced name is not introduced: `formerly Mill Ltd now Moulin Ltd`. */
+function withoutIntroduced(text: string): string {
+  return text.replace(INTRODUCED, (introduced) => BREAK + splitAfterForm(introduced).behind)
+}
+
 /** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
 export function readTextAround(text: string, form: string): TextAround {
-  if (text === '') return { words: [], open: [] }
-  const current = text.replace(INTRODUCED, BREAK)
+  const current = withoutIntroduced(text)
   const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
     .split(BREAK)
     .map(normaliseWords)
@@ -77,7 +76,7 @@ export function readTextAround(text: string, form: string): TextAround {
 
 /** Whether the text has a name with a legal form of its own. */
 export function hasOtherName(text: string): boolean {
-  const { core, suffix } = parseName(`x ${text.replace(INTRODUCED, BREAK)}`)
+  const { core, suffix } = parseName(`x ${withoutIntroduced(text)}`)
   return suffix !== '' && core.length > 1
 }
 

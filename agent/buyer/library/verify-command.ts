@@ -18,7 +18,6 @@ import {
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
 import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.ts'
-import { errorCode } from '../../../store/base/error-code.ts'
 import { parseStrictJson } from '../../../store/base/strict-json.ts'
 import { readUpTo } from '../../../store/files/bounded-read.ts'
 import { fileEntry } from './folder-storage.ts'
@@ -155,12 +154,10 @@ async function readReceiptFile(file: string): Promise<FoundReceipt> {
 
 /** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
 async function readTextFile(file: string): Promise<string> {
-  const fail = (cause: unknown) =>
-    Promise.reject(new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause }))
   // Without `O_NONBLOCK`, opening a pipe waits for a writer.
-  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(fail)
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
-  const bytes = await readUpTo(handle, FILE_BYTES_MAX).catch(fail)
+  const bytes = await readUpTo(handle, FILE_BYTES_MAX)
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
   const text = decodeUtf8(bytes)
   if (text === undefined) throw new Error(`${file} is not UTF-8 text`)

@@ -1,6 +1,6 @@
 /** Measures the checks of the table that the command `check` shows, and those of this machine before a start. */
 import { existsSync } from 'node:fs'
-import { catalogFolder, responsesFolder } from '../../../store/files/layout.ts'
+import { catalogFolder, movedResponsesFolder, responsesFolder } from '../../../store/files/layout.ts'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { Journal } from '../../../store/history/journal.ts'
 import { openChain } from '../../settlement/chain/chain.ts'
@@ -47,7 +47,8 @@ function openSubject({ now, fetch }: Context, config: Config) {
     return resource
   }
   const openLog = async () => {
-    const isMissing = responseLog === undefined && !existsSync(responsesFolder(dataDirectory))
+    const folders = [responsesFolder(dataDirectory), movedResponsesFolder(dataDirectory)]
+    const isMissing = responseLog === undefined && !folders.some((folder) => existsSync(folder))
     return isMissing ? undefined : keep(await openConfiguredLog(config, { readOnly: true }))
   }
   const openCatalog = () => (existsSync(catalogFolder(dataDirectory)) ? keep(new Catalog(dataDirectory)) : undefined)

@@ -39,9 +39,6 @@ const EXPLAINED = // A name that a word introduces
 const OPEN: [text: string, words: string][] = [
   // Words that no list of dangers has
   ['ESOP', 'esop'],
-  [', Edinburgh', 'edinburgh'],
-  ['(Jordan Murphy)', 'jordan murphy'],
-  ['(John Murphy)', 'john murphy'],
   ['GmbH', 'gmbh'],
   ['S.r.l.', 'srl'],
   ['became Dotted Line', 'became dotted line'],
@@ -51,6 +48,8 @@ const OPEN: [text: string, words: string][] = [
   ['previously owned by Blue Door', 'previously owned by blue door'],
   ['formerly part of Blue Door', 'formerly part of blue door'],
   ['Fund t/a Blue Door, Jersey', 'fund/jersey'],
+  ['formerly Blue Door Ltd now Zyx Ltd', 'now zyx ltd'],
+  ['t/a Blue Door / Zyx Ltd t/a Dotted Line Ltd & Jersey', 'zyx ltd/and jersey'],
   // Check digits, too few digits
   ['IBAN IE28 AIBK 9311 5212 3456 78', 'iban ie28 aibk 9311 5212 3456 78'],
   ['IBAN IE00 AIBK 1901 2716 4749 15', 'iban ie00 aibk 1901 2716 4749 15'],

@@ -158,8 +158,8 @@ describe('[5.9.6] the files of verify', () => {
       [`data: ${' '.repeat(FILE_BYTES_MAX - 8)}\na`, 'is not JSON'],
     ]
     for (const [content, line] of cases) await expectOneLine(`${path} ${line}`, await save('answer', content))
-    await expectOneLine(`${path}/a cannot be read (ENOTDIR)`, join(path, 'a'))
-    await expectOneLine(`${path}-none cannot be read (ENOENT)`, `${path}-none`)
+    await expectOneLine(`${path}/a cannot be used (ENOTDIR)`, join(path, 'a'))
+    await expectOneLine(`${path}-none does not exist`, `${path}-none`)
   })
 
   it('fail with one line if they have no receipt', async () => {

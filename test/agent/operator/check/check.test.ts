@@ -210,10 +210,12 @@ describe('the command check', function () {
       })
     })
 
-    it('fails without the log that the data directory was used with', async () => {
+    it('fails without the log that the data directory was used with, and with one that was moved', async () => {
       const marker = 'response-log.json'
       await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
       await expectOne('response log', /^FAILED The response log is empty/)
+      await mkdir(join(environment['DATA_DIR'] ?? '', 'responses.moved'))
+      await expectOne('response log', /^FAILED .*was moved: use the other one/)
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {
