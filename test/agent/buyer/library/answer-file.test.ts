@@ -56,8 +56,8 @@ describe('[5.9.6] the files of verify', () => {
   const metaOf = (response: object) => ({ 'x402/payment-response': response })
   const rpc = (result: unknown) => ({ jsonrpc: '2.0', id: 1, result })
   const message = { messageId: 'a', role: 'ROLE_AGENT', parts: [{ data: answer, mediaType: 'application/json' }] }
-  const content = [{ type: 'text', text: answerJson }]
-  const toolResult = () => ({ content, structuredContent: answer, _meta: metaOf(settlement) })
+  const parts = [{ type: 'text', text: answerJson }]
+  const toolResult = () => ({ content: parts, structuredContent: answer, _meta: metaOf(settlement) })
 
   it('can be each form of a receipt', async () => {
     const body = await save('answer', answerJson)
@@ -168,14 +168,13 @@ describe('[5.9.6] the files of verify', () => {
     const none = 'has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one'
     const { extensions: _, ...withoutReceipt } = settlement as { extensions: object }
     const values = [message, withoutReceipt, { ...settlement, success: false }, { ...settlement, payer: 7 }]
-    const contents = [
-      ...['', 'garbage', '[]', '{}', answerJson],
-      ...values.map((value) => JSON.stringify(value)),
+    const contents = ['', 'garbage', '[]', '{}', answerJson, ...values.map((value) => JSON.stringify(value))]
+    contents.push(
       JSON.stringify(settlement).replace('{', '{"success":true,'),
       Buffer.from(JSON.stringify(withoutReceipt)).toString('base64'),
       `${header()} ${header()}`,
       `payment-response: ${header()}\npayment-response: ${header()}`,
-    ]
+    )
     for (const content of contents)
       await expectOneLine(`${path} ${none}`, body, '--receipt', await save('receipt', content))
   })

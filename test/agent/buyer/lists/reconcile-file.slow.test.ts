@@ -278,7 +278,7 @@ describe('[15.11] the command client reconcile', function () {
     it('asks row by row if a batch is refused, and never sends its payment again', async () => {
       await writeFile(file, 'name,number\n,999998\n,999999\n')
       const sent: string[] = []
-      const record = onPayment((send, input) => (sent.push(new URL(input as string).pathname), send()))
+      const record = onPayment((send, input) => (sent.push(new URL(input).pathname), send()))
       expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
       expect((await readOut()).map(({ decision }) => decision).join()).to.equal('company_not_found,company_not_found')
       await run(numbered, { fetch: record })
