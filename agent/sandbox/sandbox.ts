@@ -88,6 +88,6 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
     }
   } catch (cause) {
     await chain.stop()
-    throw cause
+    throw configured ? new Error('RPC_URL cannot be used: no anvil of the sandbox answers there', { cause }) : cause
   }
 }
