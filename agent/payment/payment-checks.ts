@@ -17,7 +17,6 @@ import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, QUOTED_SECONDS_MAX, 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
 
-/** A payment that passed the local checks. */
 export interface CheckedPayment extends DecodedPayload {
   readonly kind: 'checked'
   readonly requirements: PaymentRequirements
@@ -34,7 +33,6 @@ export interface CheckedPayment extends DecodedPayload {
   readonly isForFormerReceiver: boolean
 }
 
-/** What the payment is compared with. */
 interface Expected {
   terms: Terms
   operation: Operation

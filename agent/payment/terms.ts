@@ -4,7 +4,6 @@ import { itemsOf, type Operation, type Operations } from '../operation/operation
 
 export type Mode = 'mainnet' | 'testnet'
 
-/** The payment header names of x402 v2. */
 export const PAYMENT_HEADERS = {
   request: 'PAYMENT-SIGNATURE',
   required: 'PAYMENT-REQUIRED',
@@ -15,7 +14,6 @@ export const X402_VERSION = 2
 
 export const toUsdc = (microUsdc: number | string): number => Number(microUsdc) / 1_000_000
 
-/** The validity of a quote. */
 export const QUOTE_LIFETIME_SECONDS = 300
 /** How far the client's clock may be ahead of the service's clock. */
 const CLOCK_SKEW_SECONDS_MAX = 60

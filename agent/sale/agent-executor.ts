@@ -51,7 +51,6 @@ interface ExecutorOptions {
     sale: { context: SaleContext; request: SaleRequest },
     sell: (context: SaleContext) => Promise<Outcome>,
   ) => Promise<Outcome>
-  /** Called at the end of each request. */
   onOutcome?: (operation: string, outcome: Outcome) => void
 }
 

@@ -4,7 +4,6 @@ import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 
-/** What step 10 stores, and step 11 settles. */
 interface Sale {
   checked: CheckedPayment
   verified: { start: SaleStart; facilitator: string | undefined }

@@ -20,7 +20,6 @@ const ENDED_MS = 60_000
 
 type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
 
-/** A request with its payment. */
 interface Retry {
   payload: DecodedPayload
   client: Client

@@ -25,7 +25,6 @@ export interface SaleContext {
   payers: PayerReservations
   /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */
   paymentMutex: KeyedMutex
-  /** Aborted when the service stops. */
   stopSignal: AbortSignal
 }
 

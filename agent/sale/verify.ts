@@ -18,7 +18,7 @@ import { checkTimes, endsLate, type CheckedPayment } from '../payment/payment-ch
 import { isNear } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { nonceKey, transferCall } from '../settlement/chain/token.ts'
-import { interpretNonce } from '../settlement/decide.ts'
+import { isPayment } from '../settlement/decide.ts'
 import { facilitatorError, NoFacilitatorLeft, verifyWithFacilitator } from '../settlement/facilitator/facilitator.ts'
 import { earliestSettlement, unlessUnreadable } from '../settlement/observe-records.ts'
 import { isTransportFailure } from '../settlement/rpc/post-json.ts'
@@ -244,11 +244,10 @@ async function search(
     payments.chain.findUse({ ...nonceKey(requirements.asset, authorization), from }, observation),
   )
   if (!nonceState) return UNANSWERED
-  const chainStatus = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
-  if (chainStatus === 'spent' || chainStatus === 'spent_final')
-    return refusedPayment('payment_rejected', 'authorization_used')
   // No event of the use was found.
-  if (nonceState.nonce !== 'used') return outcomeUnknown()
+  if (nonceState.nonce === 'unclear') return outcomeUnknown()
+  if (nonceState.nonce === 'cancelled' || !isPayment(nonceState, { authorization, requirements }))
+    return refusedPayment('payment_rejected', 'authorization_used')
   return { kind: 'already_settled', transaction: nonceState.transfer.transaction }
 }
 

@@ -75,7 +75,6 @@ export function interpretNonce({ nonceState, authorization, requirements, now }:
   }
 }
 
-/** Whether this use of a nonce paid the receiver. */
 export function isPayment(nonceState: NonceState, { authorization, requirements }: AuthorizedPayment): boolean {
   if (nonceState.nonce !== 'used') return false
   const { from, to, value } = nonceState.transfer

@@ -63,7 +63,6 @@ export class FacilitatorDoubts {
   }
 }
 
-/** The payments that are noted. */
 export async function listDoubts(log: ResponseLog): Promise<{ facilitator: string; identity: string }[]> {
   return [...(await log.notes(PREFIX)).keys()].map((key) => ({
     facilitator: key.slice(PREFIX.length, key.indexOf(' ')),

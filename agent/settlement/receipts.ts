@@ -12,25 +12,17 @@ import type { PaymentServices } from './services.ts'
 
 type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
 
-/** The recorded receipt if it names this transaction, else a new one. */
+/**
+ * The recorded receipt if it names this transaction, else a new one. Undefined without a key or an operation, or if the
+ * signature fails. The answer is then delivered without a receipt.
+ */
 export async function receiptFor(
-  issuer: Issuer,
+  { signReceipt, now, report }: Issuer,
   record: ResponseRecord,
   transaction: string,
 ): Promise<string | undefined> {
   const { receipt } = record
   if (receipt !== undefined && decodeJwt<ReceiptClaims>(receipt).payment.transaction === transaction) return receipt
-  return issueReceipt(issuer, record, transaction)
-}
-
-/**
- * Undefined without a key or an operation, or if the signature fails. The answer is then delivered without a receipt.
- */
-export async function issueReceipt(
-  { signReceipt, now, report }: Issuer,
-  record: ResponseRecord,
-  transaction: string,
-): Promise<string | undefined> {
   if (!signReceipt || !record.operation) return undefined
   try {
     const iat = Math.floor(now().getTime() / 1000)
@@ -72,7 +64,7 @@ export async function addMissingReceipt(
   if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record
   try {
     const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
-    const receipt = await issueReceipt(payments, { ...record, operation }, transaction)
+    const receipt = await receiptFor(payments, { ...record, operation }, transaction)
     if (receipt === undefined) return record
     const { state, updated_at } = record
     const added = await payments.log.advance(record, { state, receipt, updated_at })

@@ -25,7 +25,6 @@ export async function reconcile(
   return observed ? reconcileObserved(payments, record, observed, reconciliation) : record
 }
 
-/** Reconciles a record that was observed. */
 export async function reconcileObserved(
   payments: PaymentServices,
   record: ResponseRecord,

@@ -16,7 +16,6 @@ import { APART_MS } from './judge-denial.ts'
 import { reconcileObserved } from './reconcile.ts'
 
 const INTERVAL_MS = 10_000
-/** Records that are read and observed together. */
 const RECORDS_MAX = 1_000
 /** Records that are acted on at the same time. A stop waits for them. */
 const CONCURRENCY_MAX = 32

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { asBinary, type RootDatabase } from 'lmdb'
+import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { renameDurably } from '../files/atomic-file.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
@@ -58,7 +59,6 @@ import {
   type UnrecordedPayment,
 } from './record.ts'
 import { MOVED_NOTE, PART, type LogPart, type MovableLog } from './move.ts'
-import { openRecordCache } from './record-cache.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
@@ -71,6 +71,11 @@ interface CachedRecord {
   readonly progress: Buffer | undefined
   readonly record: ResponseRecord
 }
+
+/** Bounds the memory of all bodies, which are from one kilobyte to one megabyte long. */
+const CACHED_CHARACTERS_MAX = 4 * 1024 * 1024
+/** For the other members of a record. */
+const MEMBERS_CHARACTERS = 4 * 1024
 
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
@@ -87,7 +92,10 @@ interface LmdbLogOptions {
 export class LmdbResponseLog implements MovableLog {
   readonly #opened: LogRanges
   /** By key. Saves parsing a record whose bytes have not changed (`bench perf`, row "replay"). */
-  readonly #cache = openRecordCache<CachedRecord>()
+  readonly #cache = new LRUCache<string, CachedRecord>({
+    maxSize: CACHED_CHARACTERS_MAX,
+    sizeCalculation: ({ record }) => record.body.length + MEMBERS_CHARACTERS,
+  })
   readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
@@ -373,7 +381,7 @@ export class LmdbResponseLog implements MovableLog {
   #findAt(key: string | undefined): ResponseRecord | undefined {
     if (key === undefined) return undefined
     const progress = this.#ranges.progress.getBinary(key)
-    const bytes = this.#ranges.records.view(key)
+    const bytes = this.#ranges.records.getBinary(key)
     if (!bytes) return undefined
     const cached = this.#cache.get(key)
     if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, progress)) return cached.record

@@ -51,12 +51,6 @@ export class KeyRange<Value> {
     return this.#tree.getBinary(this.#prefix + key)
   }
 
-  /** In a buffer that the next read of any value changes. Saves a copy of the value. */
-  view(key: string): Buffer | undefined {
-    const bytes = this.#tree.getBinaryFast(this.#prefix + key)
-    return bytes?.subarray(0, bytes.length)
-  }
-
   put(key: string, value: Stored<Value>): void {
     void this.#tree.put(this.#prefix + key, value)
   }

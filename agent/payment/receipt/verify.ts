@@ -107,7 +107,6 @@ async function findKey(kid: string, keySet: unknown): Promise<FoundKey> {
   }
 }
 
-/** The members of an answer that the receipt repeats. */
 const answerSchema = z.looseObject({ snapshot_id: z.string(), matching_version: z.string().optional() })
 
 function checkContent(claims: ReceiptClaims, answer: unknown): ReceiptCheck[] {

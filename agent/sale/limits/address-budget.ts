@@ -50,12 +50,10 @@ export class AddressBudgets {
     this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX, memoMethod })
   }
 
-  /** Begins a request of the address. */
   enter(address: string): RequestBudget {
     return new RequestBudget(this.#accounts.memo(address), this.#options)
   }
 
-  /** The addresses that have spent their budget. */
   countSpent(): number {
     const { clock, perMinute } = this.#options
     const now = clock()
@@ -63,7 +61,6 @@ export class AddressBudgets {
   }
 }
 
-/** What one request has cost the budget of its address. */
 class RequestBudget {
   readonly #account: Account
   readonly #options: AddressBudgetsOptions
@@ -105,7 +102,6 @@ class RequestBudget {
     return mayReplay ? this.#exempt(limited) : limited
   }
 
-  /** Charges a stored response for its size. */
   chargeReplay(bytes: number): Refused | undefined {
     return this.#exempt(this.spend(Math.ceil((bytes - REPLAY_BYTES_FREE) / REPLAY_BYTES_PER_UNIT)))
   }

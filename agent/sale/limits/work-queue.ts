@@ -21,7 +21,6 @@ export class WorkQueue {
     this.#free = permits
   }
 
-  /** The number of entries that wait. */
   get waiting(): number {
     return this.#waiting.size
   }

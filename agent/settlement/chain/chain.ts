@@ -23,7 +23,6 @@ import type { ObservedPayment } from './view.ts'
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 
-/** What used a nonce. */
 export type NonceUse =
   /** This transfer, which is logged directly after `AuthorizationUsed`. */
   | { nonce: 'used'; transfer: Transfer; isFinal: boolean }
@@ -36,7 +35,6 @@ type UseReader = () => Promise<NonceUse>
 
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 
-/** Where the use of a nonce is searched. */
 interface UseQuery extends NonceKey {
   /** No event of the payment is in an older block, or before this time in seconds. */
   from: { block: bigint } | { time: bigint }
@@ -70,8 +68,6 @@ const receiptSchema = z.object({
 interface ChainOptions {
   chainId: number
   now: () => Date
-  /** Called when the local clock becomes wrong or right. */
-  onClockChange?: (isWrong: boolean) => void
   pause?: (milliseconds: number) => Promise<unknown>
   /** Unfinished searches of logs that are kept in memory. */
   searchesMax?: number
@@ -91,11 +87,8 @@ export function openChain({ urls, ...options }: ChainOptions & { urls: readonly 
   return readChainWith(nodes, options)
 }
 
-export function readChainWith(
-  nodes: readonly Rpc[],
-  { chainId, now, onClockChange = () => undefined, pause, searchesMax }: ChainOptions,
-): Chain {
-  const clock = new ClockCheck(now, onClockChange)
+export function readChainWith(nodes: readonly Rpc[], { chainId, now, pause, searchesMax }: ChainOptions): Chain {
+  const clock = new ClockCheck(now)
   const searches = nodes.map((rpc) => {
     return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
   })
@@ -139,7 +132,6 @@ function firstBlock({ rpc, newest: { number } }: ObservedNode, from: UseQuery['f
   return { from: number > BLOCKS_BEFORE_NEWEST ? number - BLOCKS_BEFORE_NEWEST : 0n }
 }
 
-/** Reads the log of the use or cancellation of this nonce. */
 async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<EventLog | undefined> {
   const topics = [[USED, CANCELED], pad(nonce.payer), nonce.nonce]
   const logs = await readLogs(rpc, { address: nonce.asset, topics }, range)

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited } from '../rpc/post-json.ts'
-import { readBlock, readFinalBlock } from './blocks.ts'
+import { readBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { FactoryFailed, ProvedNodes } from './proved-nodes.ts'
 import type { TransferCall, TransferTrial } from './token.ts'
@@ -68,42 +68,31 @@ interface ObserverOptions {
   pause?: ((milliseconds: number) => Promise<unknown>) | undefined
 }
 
-type Read = (node: number) => Promise<Observation>
-
 export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
   const proved = new ProvedNodes(nodes)
   /** The node that answered last. */
   let preferred = 0
 
-  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail. */
-  async function observeInTurn(order: readonly number[], read: Read): Promise<Observation> {
+  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail twice. */
+  async function observeInRounds(order: readonly number[], read: (node: number) => Promise<Observation>) {
     let nearest: Observation | undefined
-    let cause: unknown
-    for (const node of order) {
-      try {
-        const observation = await read(node)
-        nearest = nearest ? clock.nearer(nearest, observation) : observation
-        if (clock.isFresh(observation)) break
-      } catch (failure) {
-        cause = failure
+    for (let round = 1; ; round += 1) {
+      let failure: unknown
+      for (const node of order) {
+        try {
+          const observation = await read(node)
+          if (clock.isFresh(observation)) return observation
+          nearest = nearest ? clock.nearer(nearest, observation) : observation
+        } catch (cause) {
+          failure = cause
+        }
       }
-    }
-    if (!nearest) throw cause
-    return nearest
-  }
-
-  async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
-    let nearest = await observeInTurn(order, read).catch(async (cause: unknown) => {
-      const pauseMs = pauseBeforeRepeat(cause)
-      if (pauseMs === undefined) throw cause
+      if (nearest && round === ROUNDS_MAX) return nearest
+      if (nearest) continue
+      const pauseMs = round === 1 ? pauseBeforeRepeat(failure) : undefined
+      if (pauseMs === undefined) throw failure
       await pause(pauseMs)
-      return observeInTurn(order, read)
-    })
-    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(nearest); round += 1) {
-      const next = await observeInTurn(order, read).catch(() => undefined)
-      if (next) nearest = clock.nearer(nearest, next)
     }
-    return nearest
   }
 
   return async function observe(
@@ -111,7 +100,7 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
     { otherThan, node: only, ...options }: ObserveOptions = {},
   ): Promise<Observation> {
     if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
-    const read: Read = (node) =>
+    const read = (node: number): Promise<Observation> =>
       proved.use(node, async (rpc) => ({ node, ...(await readState(rpc, chainId, payments, options)) }))
     if (only !== undefined) return read(only)
     const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
@@ -138,7 +127,7 @@ async function readState(
   payments: readonly ObservedPayment[],
   { withFinal = false, transfer }: ObserveOptions,
 ): Promise<Omit<Observation, 'node'>> {
-  const final = withFinal ? await readFinalBlock(rpc) : undefined
+  const final = withFinal ? await readBlock(rpc, 'finalized') : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const result = await rpc('eth_call', [{ data }, 'latest']).catch((cause: unknown) => {
     throw transfer?.deployment ? new FactoryFailed(cause) : cause
@@ -175,7 +164,7 @@ async function completeHashes(
 async function checkFinal(
   rpc: Rpc,
   view: { number: bigint; checkedHash: string | undefined },
-  final: Awaited<ReturnType<typeof readFinalBlock>>,
+  final: Awaited<ReturnType<typeof readBlock>>,
 ): Promise<boolean> {
   if (final.number > view.number) return false
   if ((view.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()

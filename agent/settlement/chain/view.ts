@@ -11,7 +11,6 @@ export const PAYMENTS_MAX = 100
 /** Blocks between the newest block and the anchor. No reorganisation is deeper. The contract has the same number. */
 export const ANCHOR_DEPTH_BLOCKS = 64n
 
-/** A payment whose state is read. */
 export interface ObservedPayment extends NonceKey {
   /** The block that was recorded before the settlement. */
   recordedBlock?: bigint | undefined

@@ -17,7 +17,6 @@ import { revertReason, textOf, type TransferTrial } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
-/** One call of a node. */
 const NODE_MS_MAX = 10_000
 /** Below FACILITATOR_MS_MAX. */
 const CONFIRMATION_MS_MAX = 20_000

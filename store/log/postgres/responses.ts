@@ -26,11 +26,9 @@ import {
   type Claim,
   type RecordChange,
   type RecordState,
-  type RecordVersion,
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { openRecordCache } from '../record-cache.ts'
 import { MOVED_NOTE, PART, type LogPart, type MovableLog } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
@@ -190,22 +188,25 @@ export async function openPostgresResponseLog(options: PostgresLogOptions): Prom
   }
 }
 
-interface StoredRow {
-  record: ResponseRecord
-  revision: string
-}
-
 class PostgresResponseLog implements MovableLog {
   readonly #pool: Pool
-  /** What this process has written last, so that a sale does not read it again. It may be old. */
-  readonly #known = openRecordCache<StoredRow>()
+  /** Of the records that were read or written, so that a change does not read its record again. It may be old. */
+  readonly #revisions = new WeakMap<ResponseRecord, string>()
 
   constructor(pool: Pool) {
     this.#pool = pool
   }
 
+  /** @throws CorruptRecordError */
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
-    return (await this.#find(identity, paymentId))?.record
+    type Stored = { identity: string; revision: string; record: Buffer; progress: Buffer | null }
+    const { rows } = await this.#query<Stored>(STATEMENTS.FIND, [identity, paymentId ?? null])
+    const [row] = rows
+    if (!row) return undefined
+    const record = decodeRecord(row.record, row.progress)
+    if (record.identity !== row.identity) throw otherKey()
+    this.#revisions.set(record, row.revision)
+    return record
   }
 
   async claim(record: ResponseRecord): Promise<Claim> {
@@ -217,13 +218,13 @@ class PostgresResponseLog implements MovableLog {
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
       if (rowCount === 1) {
-        this.#known.set(identity, { record, revision })
+        this.#revisions.set(record, revision)
         return { kind: 'claimed', record }
       }
-      const existing = await this.#find(identity, payment_id)
-      if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
+      const existing = await this.read(identity, payment_id)
+      if (existing && this.#revisions.get(existing) === revision) return { kind: 'claimed', record: existing }
       await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
-      if (existing) return { kind: 'taken', record: existing.record }
+      if (existing) return { kind: 'taken', record: existing }
       refuseOtherReceiver(await this.owner(), record)
       waitMs = await this.#readNumber(STATEMENTS.WAIT, [])
       if (waitMs > 0) break
@@ -240,24 +241,24 @@ class PostgresResponseLog implements MovableLog {
   }
 
   /** A write that another one has overtaken is repeated while the record still has the version. */
-  async advance(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+  async advance(from: ResponseRecord, change: RecordChange): Promise<ResponseRecord | undefined> {
     checkTransition(from, change)
-    for (let known = this.#known.get(from.identity); ; known = undefined) {
-      const current = known ?? (await this.#find(from.identity))
-      if (current && isVersion(current.record, from)) {
-        const next = await this.#replace(current, applyChange(current.record, change))
-        if (next) return next
-      } else if (!known) return undefined
+    let current = this.#revisions.has(from) ? from : await this.read(from.identity)
+    while (current && isVersion(current, from)) {
+      const next = await this.#replace(current, applyChange(current, change))
+      if (next) return next
+      current = await this.read(from.identity)
     }
+    return undefined
   }
 
   /** Undefined if the stored record has another revision. */
-  async #replace({ record, revision: former }: StoredRow, next: ResponseRecord): Promise<ResponseRecord | undefined> {
+  async #replace(record: ResponseRecord, next: ResponseRecord): Promise<ResponseRecord | undefined> {
     const { identity, state, updated_at } = next
     const revision = randomUUID()
     const values = [
       identity,
-      former,
+      this.#revisions.get(record),
       state,
       isFinal(state) ? updated_at : null,
       revision,
@@ -268,9 +269,12 @@ class PostgresResponseLog implements MovableLog {
       dueTime(next),
     ]
     const { rowCount } = await this.#query(STATEMENTS.REPLACE, values)
-    if (rowCount !== 1 && (await this.#find(identity))?.revision !== revision) return undefined
-    this.#known.set(identity, { record: next, revision })
-    return next
+    if (rowCount === 1) {
+      this.#revisions.set(next, revision)
+      return next
+    }
+    const stored = await this.read(identity)
+    return stored && this.#revisions.get(stored) === revision ? stored : undefined
   }
 
   unfinished(): Promise<string[]> {
@@ -413,17 +417,6 @@ class PostgresResponseLog implements MovableLog {
 
   async #listIdentities(statement: string, values: unknown[]): Promise<string[]> {
     return (await this.#query<{ identity: string }>(statement, values)).rows.map(({ identity }) => identity)
-  }
-
-  /** @throws CorruptRecordError */
-  async #find(identity: string, paymentId?: string): Promise<StoredRow | undefined> {
-    type Stored = { identity: string; revision: string; record: Buffer; progress: Buffer | null }
-    const { rows } = await this.#query<Stored>(STATEMENTS.FIND, [identity, paymentId ?? null])
-    const [row] = rows
-    if (!row) return undefined
-    const record = decodeRecord(row.record, row.progress)
-    if (record.identity !== row.identity) throw otherKey()
-    return { record, revision: row.revision }
   }
 
   /** All statements of this file may run more than once. */

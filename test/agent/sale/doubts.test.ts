@@ -15,9 +15,7 @@ describe('a doubt about a payment', () => {
   const sale = useSale()
   let asked: number[]
 
-  beforeEach(async () => {
-    asked = []
-  })
+  beforeEach(() => void (asked = []))
 
   /** Gives the service two nodes. The first one is asked unless another one is preferred. */
   function useNodes(...states: [FakeState | undefined, FakeState | undefined]): void {

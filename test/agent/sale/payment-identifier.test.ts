@@ -9,9 +9,7 @@ describe('a payment with a payment id', () => {
   const sale = useSale()
   let id: string
 
-  beforeEach(async () => {
-    id = generatePaymentId()
-  })
+  beforeEach(() => void (id = generatePaymentId()))
 
   /** Adds the id with the public package, to the extensions that the quote declares. */
   async function paymentWithId(paymentId = id, options: PaymentOptions = {}): Promise<WirePayment> {

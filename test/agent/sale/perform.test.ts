@@ -1,4 +1,6 @@
 /** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Timer } from '../../../store/base/runtime.ts'
@@ -15,6 +17,7 @@ import { replaceMethods } from '../../support/replace-methods.ts'
 import { FORGERIES } from '../../bench/load/forgeries.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
+import { registerRow, toCsv } from '../../support/register.ts'
 import { makeClient } from '../../support/clients.ts'
 import { settledReply, type SaleHarness, TRANSACTION, useSale, summarize } from '../../support/sale-harness.ts'
 import { pausesOnly } from '../../support/timers.ts'
@@ -61,9 +64,7 @@ describe('a sale', () => {
   })
 
   const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
-  function passSeconds(seconds: number): void {
-    sale.pass(seconds * 1000)
-  }
+  const passSeconds = (seconds: number) => sale.pass(seconds * 1000)
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
     const { log } = sale.context.payments
@@ -247,14 +248,6 @@ describe('a sale', () => {
         })
       })
     }
-
-    it('stays unknown while the chain is unavailable', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      sale.script.nonceState = () => Promise.reject(new Error('no node'))
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(await stateOf()).to.equal('unknown')
-    })
   })
 
   describe('with a refused settlement', () => {
@@ -341,33 +334,6 @@ describe('a sale', () => {
         expect(summarize(await sale.lookup(payment))).to.equal('answer')
       })
     }
-
-    it('is answered from the record when another process sells it while the facilitator is not answering', async () => {
-      const { verify } = sale.script
-      let calls = 0
-      sale.script.verify = async (payload) => {
-        calls += 1
-        if (calls === 1) await lookupElsewhere()
-        else if (calls === 2) return verify(payload)
-        throw new Error('reset')
-      }
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.count('settle')).to.equal(1)
-    })
-
-    it('is answered from the record when another process has sold it since the replay step', async () => {
-      let reads = 0
-      sale.script.observe = async () => {
-        reads += 1
-        if (reads > 1) return {}
-        await lookupElsewhere()
-        return { isNonceUsed: true }
-      }
-      sale.script.nonceState = async () => used(payment)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      expect(await sale.context.payments.log.unrecorded()).to.deep.equal([])
-      expect(sale.count('settle')).to.equal(1)
-    })
 
     it('[5.7.10] gets 503 clock_wrong while the local clock is wrong, and is replayed nevertheless', async () => {
       const paid = await signedPayment()
@@ -493,20 +459,33 @@ describe('a sale', () => {
     }
   })
 
-  it('returns the answer another process sold, instead of a refusal from newer data', async () => {
-    const bought: Outcome[] = []
-    const { verify } = sale.script
-    sale.script.verify = async (payload) => {
-      sale.script.verify = verify
-      bought.push(await lookupElsewhere())
-      // The current data no longer has the company.
-      sale.context.terms = { ...testTerms, mode: 'mainnet' }
-      return verify(payload)
-    }
-    await sale.import()
-    expect(await sale.lookup(payment)).to.deep.equal(bought[0])
-    expect(bought.map(summarize)).to.deep.equal(['answer'])
-  })
+  /** What the first process sees in its calls to chain and facilitator, after the other one has sold. */
+  const SOLD_ELSEWHERE: Record<string, { observed?: object; verified?: () => unknown }> = {
+    'a used nonce': { observed: { isNonceUsed: true } },
+    'no answer of the facilitator': { verified: () => expect.fail('no answer') },
+    'data without the company': { verified: () => (sale.context.terms = { ...testTerms, mode: 'mainnet' }) },
+  }
+  for (const [name, { observed = {}, verified }] of Object.entries(SOLD_ELSEWHERE))
+    it(`is answered from the record of another process that sells it after the replay step, despite ${name}`, async () => {
+      await sale.import()
+      const { verify, observe } = sale.script
+      const elsewhere: Outcome[] = []
+      sale.script.observe = async () => {
+        Object.assign(sale.script, { verify, observe })
+        elsewhere.push(await lookupElsewhere())
+        return observed
+      }
+      sale.script.verify = async (payload) => {
+        while (elsewhere.length === 0) await new Promise(setImmediate)
+        verified?.()
+        return verify(payload)
+      }
+      sale.script.nonceState = async () => used(payment)
+      expect(await sale.lookup(payment)).to.deep.equal(elsewhere[0])
+      expect(elsewhere.map(summarize)).to.deep.equal(['answer'])
+      expect(await sale.context.payments.log.unrecorded()).to.deep.equal([])
+      expect(sale.count('settle')).to.equal(1)
+    })
 
   it('leaves the settlement to another process that started the same attempt', async () => {
     const { log } = sale.context.payments
@@ -556,6 +535,21 @@ describe('a sale', () => {
   })
 
   describe('and the dataset', () => {
+    it('[5.6.1] is replayed with the stored answer after another snapshot is current', async () => {
+      const importName = async (company_name: string) => {
+        const path = join(sale.directory, 'register.csv')
+        await writeFile(path, toCsv(registerRow({ company_num: '73848', company_name })))
+        await sale.import(path)
+      }
+      await importName('BEFORE LIMITED')
+      const sold = await sale.lookup(payment, '73848')
+      expect(sold).to.have.property('body').that.contains('BEFORE LIMITED')
+      await importName('AFTER LIMITED')
+      const next = await sale.lookup(await signedPayment(), '73848')
+      expect(next).to.have.property('body').that.contains('AFTER LIMITED')
+      expect(await sale.lookup(payment, '73848')).to.deep.equal(sold)
+    })
+
     it('[5.5.1] takes an unused payment for another company only if the payment names no resource', async () => {
       await sale.import()
       const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }

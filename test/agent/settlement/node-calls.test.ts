@@ -6,7 +6,7 @@ import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { randomFor } from '../../support/random.ts'
 import { LaggingChain } from '../../support/lagging-chain.ts'
 import { signedPayment, type AuthorizationFields } from '../../support/payments.ts'
-import { codeOf, SaleHarness, settledReply } from '../../support/sale-harness.ts'
+import { codeOf, settledReply, useSale } from '../../support/sale-harness.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 const SECOND_MS = 1_000
@@ -15,20 +15,18 @@ const MINUTE_MS = 60 * SECOND_MS
 const FINAL_MS = 20 * MINUTE_MS
 
 describe('the calls to the node', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let chain: LaggingChain
   let clock: number
 
   beforeEach(async () => {
     clock = Date.now()
-    sale = await SaleHarness.open()
     sale.now = () => new Date(clock)
     const wait = () => Promise.resolve()
     chain = new LaggingChain({ chainId, blockMs: 2_000, lags: [0], now: () => clock, random: randomFor(1, 0, 0), wait })
     const payments = { ...sale.context.payments, chain: readChainWith([chain.rpc], { chainId, now: sale.now }) }
     sale.context.payments = payments
   })
-  afterEach(() => sale.close())
 
   const send = (payload: unknown) =>
     chain.send((payload as { payload: { authorization: AuthorizationFields } }).payload.authorization)

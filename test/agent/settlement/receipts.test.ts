@@ -6,10 +6,10 @@ import type { NamedOperation } from '../../../agent/operation/operation.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/payment/receipt/claims.ts'
 import { canonicalJson } from '../../../store/base/canonical.ts'
 import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
-import { addMissingReceipt, issueReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
+import { addMissingReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
-import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { TRANSACTION, useSale } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { signedPayment, withPaymentId } from '../../support/payments.ts'
 
@@ -17,12 +17,7 @@ const OTHER_TRANSACTION = `0x${'cd'.repeat(32)}`
 const LOOKUP: NamedOperation = { operation: 'lookup', input: { company_number: '1' } }
 
 describe('the receipt of a record', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   const services = () => sale.context.payments
   const headerOf = (outcome: Outcome) => {
@@ -70,7 +65,7 @@ describe('the receipt of a record', () => {
       const search = (q: string) => ({ operation: 'search', input: { q, limit: 5 } })
       const room = OPERATION_BYTES_MAX - canonicalJson(search('')).length
       const operation = search('q'.repeat(room + extra))
-      const receipt = await issueReceipt(services(), makeRecord({ operation }), TRANSACTION)
+      const receipt = await receiptFor(services(), makeRecord({ operation }), TRANSACTION)
       expect(claimsOf(receipt ?? '').operation).to.deep.equal(extra === 0 ? operation : undefined)
       expect(claimsOf(receipt ?? '').operation_digest).to.equal(`sha256:${'b'.repeat(64)}`)
     })

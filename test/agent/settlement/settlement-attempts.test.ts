@@ -6,7 +6,7 @@ import { TRANSFER_REVERTED } from '../../../agent/settlement/facilitator/facilit
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/transport/http/response.ts'
 import { signedPayment, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
+import { codeOf, settledReply, TRANSACTION, useSale } from '../../support/sale-harness.ts'
 import { priceOf } from '../../support/operations.ts'
 
 const UNKNOWN = 'payment_outcome_unknown'
@@ -14,12 +14,7 @@ const UNKNOWN = 'payment_outcome_unknown'
 const SCHEDULE_SECONDS = [5, 10, 20, 30, 30] as const
 
 describe('the settlements of an unknown payment', () => {
-  let sale: SaleHarness
-
-  beforeEach(async () => {
-    sale = await SaleHarness.open()
-  })
-  afterEach(() => sale.close())
+  const sale = useSale()
 
   describe('of a buyer who retries', () => {
     let payment: WirePayment

@@ -10,7 +10,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { makeClient } from '../../support/clients.ts'
 import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
-import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
+import { codeOf, settledReply, TRANSACTION, useSale } from '../../support/sale-harness.ts'
 import { priceOf } from '../../support/operations.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 
@@ -51,16 +51,14 @@ const ROWS: [first: Reply, second: Reply, isPaid: boolean, answers: [string, str
 ]
 
 describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let payment: WirePayment
 
   beforeEach(async () => {
     const start = Date.now()
-    sale = await SaleHarness.open()
     sale.now = () => new Date(start)
     payment = await signedPayment()
   })
-  afterEach(() => sale.close())
 
   /** A process that shares the response log, and nothing else. */
   function openProcess(): SaleContext {
@@ -84,15 +82,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
   function holdSettlements() {
     const answers: ((reply: Reply) => void)[] = []
     sale.script.settle = (payload) =>
-      new Promise((resolve, reject) => {
-        answers.push((reply) => {
-          try {
-            resolve(REPLIES[reply](payload))
-          } catch (cause) {
-            reject(cause)
-          }
-        })
-      })
+      new Promise((resolve) => void answers.push((reply) => resolve(Promise.resolve(payload).then(REPLIES[reply]))))
     const begun = async (count: number) => {
       while (answers.length < count) await new Promise(setImmediate)
     }

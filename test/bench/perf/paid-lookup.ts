@@ -7,7 +7,7 @@ import { CompactSign } from 'jose'
 import { join } from 'node:path'
 import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
 import { signReceipt } from '../../../agent/payment/receipt/sign.ts'
-import { issueReceipt } from '../../../agent/settlement/receipts.ts'
+import { receiptFor } from '../../../agent/settlement/receipts.ts'
 import type { ResponseRecord } from '../../../store/log/record.ts'
 import { makeRecord } from '../../support/records.ts'
 import { makeReceiptKey, type TestKey } from '../../support/signed-receipt.ts'
@@ -90,7 +90,7 @@ async function measureReceipt(bench: HttpBench, paidMicroseconds: number): Promi
 
 function issuerOf(record: ResponseRecord, sign: (claims: ReceiptClaims) => Promise<string>): () => Promise<unknown> {
   const services = { signReceipt: sign, now: () => new Date(), report: () => undefined }
-  return () => issueReceipt(services as unknown as Parameters<typeof issueReceipt>[0], record, TRANSACTION)
+  return () => receiptFor(services as unknown as Parameters<typeof receiptFor>[0], record, TRANSACTION)
 }
 
 /** In turn, because the speed of a machine changes. @returns microseconds of CPU for each receipt of each side */

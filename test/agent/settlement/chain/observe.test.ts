@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { numberToHex, pad, concat, type Hex } from 'viem'
 import { ClockCheck } from '../../../../agent/settlement/chain/clock.ts'
 import { openObserver } from '../../../../agent/settlement/chain/observe.ts'
-import { encodeView, PAYMENTS_MAX } from '../../../../agent/settlement/chain/view.ts'
+import { PAYMENTS_MAX } from '../../../../agent/settlement/chain/view.ts'
 import { RpcError, type Rpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
 
@@ -53,10 +53,7 @@ describe('an observation of the chain', () => {
       if (reply instanceof Error) throw reply
       return typeof reply === 'string' ? reply : viewOf(reply)
     })
-    const clock = new ClockCheck(
-      () => new Date(now),
-      () => undefined,
-    )
+    const clock = new ClockCheck(() => new Date(now))
     isClockWrong = () => clock.isWrong
     const pause = async (milliseconds: number) => pauses.push(milliseconds)
     return openObserver(rpcs, { chainId: CHAIN_ID, clock, pause })
@@ -91,13 +88,6 @@ describe('an observation of the chain', () => {
     for (let minute = 0; minute < 3; minute += 1, now += 61_000)
       expect(await codeOf(observe([PAYMENT], { transfer }))).to.equal('FACTORY_FAILED')
     expect(calls).to.have.lengthOf(3)
-  })
-
-  it('names the payments in the call, with the recorded block', () => {
-    for (const recordedBlock of [undefined, 77n]) {
-      const words = [PAYMENT.asset, PAYMENT.payer, PAYMENT.nonce, numberToHex(recordedBlock ?? 0n)]
-      expect(encodeView([{ ...PAYMENT, recordedBlock }])).to.contain(words.map((each) => pad(each).slice(2)).join(''))
-    }
   })
 
   for (const [name, failure] of [

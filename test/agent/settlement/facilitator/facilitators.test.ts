@@ -12,7 +12,7 @@ import { openRemoteFacilitators } from '../../../../agent/service/externals.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 import { signedPayment, testTerms } from '../../../support/payments.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
-import { codeOf, SaleHarness, settledReply } from '../../../support/sale-harness.ts'
+import { codeOf, settledReply, useSale } from '../../../support/sale-harness.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
 type Answer = (payload: Payload) => { status: number; body: object }
@@ -93,22 +93,20 @@ async function schemes(chosen: ReturnType<typeof remotes>) {
 }
 
 describe('[5.8.1] several facilitators', () => {
-  let sale: SaleHarness
+  const sale = useSale()
   let one: HttpFacilitator
   let two: HttpFacilitator
   let reports: string[]
 
   beforeEach(async () => {
-    sale = await SaleHarness.open()
     reports = []
     one = await HttpFacilitator.start()
     two = await HttpFacilitator.start()
     use(one, two)
   })
-  afterEach(async () => {
+  afterEach(() => {
     one.server.close()
     two.server.close()
-    await sale.close()
   })
 
   function use(...chosen: HttpFacilitator[]): void {

@@ -13,13 +13,12 @@ import {
   type RpcCall,
 } from '../../../support/fault-proxy.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../../support/payments.ts'
+import { codeOf } from '../../../support/sale-harness.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../../support/sale-on-chain.ts'
 
 const POLL_MS = 20
 /** The delay after the first settlement of a payment. */
 const SETTLEMENTS_APART_MS = 5_000
-
-const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
 
 /** The hash of the pending transaction. */
 async function pendingTransaction(place: SaleOnChain): Promise<string> {
