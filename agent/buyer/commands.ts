@@ -2,7 +2,9 @@
  * The commands that buy. In `irish-company-agent` they are below `client`, and have the configured service as default.
  * The buyer's own program has no default.
  */
+import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { parseJson } from '../../store/base/read-body.ts'
 import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
 import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
 import { toJsonSchema } from '../operation/json-schema.ts'
@@ -106,8 +108,10 @@ const OTHERS: readonly Definition[] = [
     arguments: { file: ['<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}'] },
     options: [option('--dry-run', 'only say the price')],
     run: async ({ context, args: { file = '' }, options, target, refuse }) => {
-      const { purchase, readInput } = await import('./library/commands.ts')
-      const input = readTypedInput((await readInput(file)) ?? refuse(`${file} has no JSON object`))
+      const { purchase } = await import('./library/commands.ts')
+      const value = parseJson(await readFile(file, 'utf8'))
+      if (typeof value !== 'object' || value === null) return refuse(`${file} has no JSON object`)
+      const input = readTypedInput({ ...value })
       const isDryRun = options['dryRun'] === true
       return purchase(context, { ...(await target('url', 'keyFile')), definition: batch, input, isDryRun })
     },
@@ -133,9 +137,11 @@ const OTHERS: readonly Definition[] = [
   {
     name: 'verify-card',
     description: 'Check the signature of the agent card',
-    run: async ({ context, target }) => {
-      const { verifyCardSignature } = await import('./library/commands.ts')
-      return verifyCardSignature(context, (await target('url')).baseUrl)
+    run: async ({ context: { print, fetch }, target }) => {
+      const { verifyCard } = await import('./library/verify-card.ts')
+      const kid = await verifyCard((await target('url')).baseUrl, fetch)
+      print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
+      return kid !== undefined
     },
   },
 ]

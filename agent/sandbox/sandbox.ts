@@ -87,6 +87,6 @@ export async function openSandbox({ config, now, log }: SandboxOptions) {
     }
   } catch (cause) {
     await chain.stop()
-    throw cause
+    throw configured ? new Error('RPC_URL cannot be used: no anvil of the sandbox answers there', { cause }) : cause
   }
 }

@@ -147,9 +147,10 @@ export function isEqualWhenJoined(reading: ParsedName, legalName: string): boole
   return mayBeJoined(withoutAnd(reading.core), withoutAnd(legal.core))
 }
 
-/** Initials on both sides of an "and" are joined as if it were not there: "A & T" and "AT". */
+/** Initials on both sides of an "and" are joined as if it were not there: "A & T" and "AT". "AT+" is another name. */
 function withoutAnd(words: readonly string[]): string[] {
-  return words.includes('and') ? normaliseWords(words.filter((word) => word !== 'and').join(' ')) : [...words]
+  const isKept = (word: string, at: number) => word !== 'and' || at === 0 || at === words.length - 1
+  return words.includes('and') ? normaliseWords(words.filter(isKept).join(' ')) : [...words]
 }
 
 /** A shorter word is often made of initials: "GS PL" is not "GSPL". */

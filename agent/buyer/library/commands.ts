@@ -1,5 +1,4 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
-import { readFile } from 'node:fs/promises'
 import { REFUSALS } from '../../operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
 import { OPERATIONS } from '../../operation/operations.ts'
@@ -23,7 +22,6 @@ import { a2aRequest, requestedOperation, restRequest } from './purchase-request.
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
-import { verifyCard } from './verify-card.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
@@ -149,18 +147,6 @@ export async function printAddress(
   if (isNew) await createPrivateKey(keyFile)
   print((await signerOf(await readPrivateKey(keyFile))).address)
   note(`Send USDC to this address. ${FAUCET}`)
-}
-
-/** The JSON object in a file. Undefined if it has none. */
-export async function readInput(file: string): Promise<Record<string, unknown> | undefined> {
-  const value = parseJson(await readFile(file, 'utf8'))
-  return typeof value === 'object' && value !== null ? { ...value } : undefined
-}
-
-export async function verifyCardSignature({ print, fetch }: CommandContext, baseUrl: string): Promise<boolean> {
-  const kid = await verifyCard(baseUrl, fetch)
-  print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
-  return kid !== undefined
 }
 
 type Report = ReportOptions & { operation: string | undefined }

@@ -1,6 +1,6 @@
 /** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
 import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
-import { RUNTIME, type Buy, type BuyerRuntime } from '../library/buy.ts'
+import type { Buy, BuyerRuntime } from '../library/buy.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { knownFrom } from '../library/outcome.ts'
@@ -8,7 +8,6 @@ import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
 import { itemsOf, type Operation } from '../../operation/operation.ts'
 import type { RefusalCode } from '../../operation/refusal.ts'
-import type { Mode } from '../../payment/terms.ts'
 import { resolve } from '../../operation/resolve.ts'
 import { parseJson } from '../../../store/base/read-body.ts'
 import { limitOfRows, type Plan, type PlannedRow } from './plan.ts'
@@ -28,7 +27,7 @@ const ATTEMPTS_MAX = 60
 interface RowsOptions {
   baseUrl: string
   buy: Buy
-  runtime?: BuyerRuntime
+  runtime: BuyerRuntime
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
 }
@@ -46,14 +45,13 @@ export async function* runList(
   { rows, purchased }: Plan,
   { signal, ...options }: Omit<RowsOptions, 'purchased'> & { signal?: AbortSignal },
 ): AsyncGenerator<BoughtRow[], void> {
-  const buyRows = createRowBuyer({ ...options, purchased })
+  const buyRow = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
   for (let start = 0; start < rows.length; start += size) {
     if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const group = rows.slice(start, start + size)
-    const results = await buyRows(group)
-    yield group.map(({ listed }, index) => ({ listed, result: results[index] ?? { kind: 'empty' } }))
+    yield await allEnded(group.map(async (row) => ({ listed: row.listed, result: await buyRow(row) })))
   }
 }
 
@@ -66,11 +64,11 @@ export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyer
   return openBuyer({ ...options, url, expected: { payTo: 'published' }, limitOf, maxAgeSeconds: Infinity })
 }
 
-export interface ListBuyerOptions extends Pick<BuyerOptions, 'key' | 'readAuthorization' | 'allowance' | 'onStep'> {
-  mode: Mode
+export interface ListBuyerOptions
+  extends
+    Required<Pick<BuyerOptions, 'key' | 'mode' | 'folder' | 'runtime'>>,
+    Pick<BuyerOptions, 'readAuthorization' | 'allowance' | 'onStep'> {
   baseUrl: string
-  folder: NonNullable<BuyerOptions['folder']>
-  runtime: BuyerRuntime
   /** Micro-USDC for one row. By default the usual price. */
   amountMax?: number | undefined
 }
@@ -78,10 +76,7 @@ export interface ListBuyerOptions extends Pick<BuyerOptions, 'key' | 'readAuthor
 /** Batches whose results stay in memory, for the rows of the next calls. */
 const BATCHES_KEPT = 8
 
-/**
- * Returns a function that buys the answers of several rows at once, in their order. It rejects with the first error
- * after every row has ended: a `PurchaseError`, or another error. A later call with the same rows continues.
- */
+/** Returns a function that buys the answer of a row. A later call with the same row continues. */
 export function createRowBuyer(options: RowsOptions) {
   const results = new Map<Batch, Promise<RowResult[]>>()
   const resultsOf = (batch: Batch): Promise<RowResult[]> => {
@@ -92,7 +87,7 @@ export function createRowBuyer(options: RowsOptions) {
     if (oldest && results.size > BATCHES_KEPT) results.delete(oldest)
     return bought
   }
-  const buyRow = async ({ listed, operation, known, isChosen }: RowToBuy): Promise<RowResult> => {
+  return async ({ listed, operation, known, isChosen = false }: RowToBuy): Promise<RowResult> => {
     if (known) return known
     if (listed.kind === 'empty') return { kind: 'empty' }
     if (!operation) return { kind: 'refused', code: resolve.inputFault }
@@ -101,10 +96,11 @@ export function createRowBuyer(options: RowsOptions) {
     if (!result) throw new Error('An answer to a batch has too few results')
     return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
   }
-  return (rows: readonly RowToBuy[]) => allEnded(rows.map(buyRow))
 }
 
-type RowToBuy = Omit<PlannedRow, 'listed'> & { listed: Pick<ListedRow, 'kind'> }
+interface RowToBuy extends Partial<Omit<PlannedRow, 'listed'>> {
+  listed: Pick<ListedRow, 'kind'>
+}
 
 /** Like `Promise.all`, but rejects after all have ended, with the error of the purchase that is known last. */
 async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
@@ -148,13 +144,13 @@ interface RequestOptions {
   refusals: ReadonlySet<RefusalCode>
   /** Requests with other keys are other purchases. */
   key?: string
-  runtime?: BuyerRuntime | undefined
+  runtime: BuyerRuntime
 }
 
 export async function buyRequest(
   buyer: Buy,
   request: PurchaseRequest,
-  { refusals, key, runtime = RUNTIME }: RequestOptions,
+  { refusals, key, runtime }: RequestOptions,
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)

@@ -58,13 +58,11 @@ const PATH_BYTES = 16
 /** Returns a server that does not listen yet, and the path of its requests. */
 export function openReconciliationService(options: ServiceOptions): { server: Server; path: string } {
   const { url: baseUrl, version, runtime, print, folder = 'purchases' } = options
-  const buy = openBuyer(options)
-  const buyRows = createRowBuyer({ baseUrl, buy, runtime })
+  const buyRow = createRowBuyer({ baseUrl, buy: openBuyer(options), runtime })
   const context: AnswerContext = {
     path: `/${randomBytes(PATH_BYTES).toString('base64url')}/`,
     manifestAt: (local) => createManifest(baseUrl, version, local),
-    buyRow: async (row) =>
-      (await buyRows([{ listed: row, operation: row.operation, isChosen: false, known: undefined }]))[0],
+    buyRow: (row) => buyRow({ listed: row, operation: row.operation }),
     findRecord: openRecords(openStorage(folder)),
     print,
   }
@@ -80,7 +78,7 @@ export function openReconciliationService(options: ServiceOptions): { server: Se
 interface AnswerContext {
   path: string
   manifestAt: (local: string) => object
-  buyRow: (row: ParsedRow) => Promise<RowResult | undefined>
+  buyRow: (row: ParsedRow) => Promise<RowResult>
   findRecord: FindRecord
   print: ServiceOptions['print']
 }
@@ -129,7 +127,7 @@ async function answerExtend({ buyRow, findRecord, print }: AnswerContext, text: 
     const found = (await findRecord(number))?.company
     if (found || parsed.kind === 'invalid') return found
     const result = await buyRow({ kind: 'valid', operation: parsed.operation, notes: [] })
-    return result?.kind === 'found' ? result.answer.company : undefined
+    return result.kind === 'found' ? result.answer.company : undefined
   }
   const { answers, failure } = await settleAll(print, [...new Set(asked.ids)], async (id) => {
     const company = await read(id)

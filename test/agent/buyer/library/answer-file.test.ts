@@ -53,14 +53,11 @@ describe('[5.9.6] the files of verify', () => {
   }
 
   const header = () => Buffer.from(JSON.stringify(settlement)).toString('base64')
-  const meta = () => ({ 'x402/payment-response': settlement })
+  const metaOf = (response: object) => ({ 'x402/payment-response': response })
   const rpc = (result: unknown) => ({ jsonrpc: '2.0', id: 1, result })
   const message = { messageId: 'a', role: 'ROLE_AGENT', parts: [{ data: answer, mediaType: 'application/json' }] }
-  const toolResult = () => ({
-    content: [{ type: 'text', text: answerJson }],
-    structuredContent: answer,
-    _meta: meta(),
-  })
+  const parts = [{ type: 'text', text: answerJson }]
+  const toolResult = () => ({ content: parts, structuredContent: answer, _meta: metaOf(settlement) })
 
   it('can be each form of a receipt', async () => {
     const body = await save('answer', answerJson)
@@ -69,7 +66,7 @@ describe('[5.9.6] the files of verify', () => {
       header: `${header()}\r\n`,
       'header lines': `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nPayment-Response: ${header()}\r\n\r\n`,
       'settlement response': JSON.stringify(settlement, null, 2),
-      _meta: JSON.stringify({ 'io.example/other': 1, ...meta() }),
+      _meta: JSON.stringify({ 'io.example/other': 1, ...metaOf(settlement) }),
       'tool result': JSON.stringify(toolResult()),
       'mcp body': JSON.stringify(rpc(toolResult())),
     }
@@ -95,13 +92,10 @@ describe('[5.9.6] the files of verify', () => {
     const body = JSON.stringify(rpc({ ...toolResult(), resultType: 'complete' }))
     for (const text of [JSON.stringify({ ...toolResult(), isError: false }), body, `event: message\ndata: ${body}\n\n`])
       await expectValid(text, await save('result', text))
-    const other = { ...settlement, amount: '1' }
-    const path = await save('result', JSON.stringify({ ...toolResult(), _meta: { 'x402/payment-response': other } }))
-    const { code, lines } = await verify(path)
-    expect([code, lines.filter((line) => line.includes('FAILED'))]).to.deep.equal([
-      1,
-      [`response  FAILED  transaction 0x${'ab'.repeat(32)}`],
-    ])
+    const other = { ...toolResult(), _meta: metaOf({ ...settlement, amount: '1' }) }
+    const { code, lines } = await verify(await save('result', JSON.stringify(other)))
+    const [failed, ...more] = lines.filter((line) => line.includes('FAILED'))
+    expect([code, failed, more]).to.deep.equal([1, `response  FAILED  transaction 0x${'ab'.repeat(32)}`, []])
   })
 
   it('can be events whose JSON has a line separator, U+2028', async () => {
@@ -143,6 +137,7 @@ describe('[5.9.6] the files of verify', () => {
   it('fail with one line if they are no answer', async () => {
     const path = join(directory, 'answer')
     const none = 'is neither a purchase nor an answer with its receipt: add --receipt'
+    const differs = 'its text differs from its structuredContent'
     const cases: [content: string | Uint8Array, line: string][] = [
       ['', 'is not JSON'],
       ['garbage', 'is not JSON'],
@@ -153,14 +148,8 @@ describe('[5.9.6] the files of verify', () => {
       ['{}', none],
       [answerJson, none],
       [JSON.stringify(message), none],
-      [
-        JSON.stringify({ ...toolResult(), _meta: { 'x402/payment-response': { ...settlement, success: false } } }),
-        none,
-      ],
-      [
-        JSON.stringify({ ...toolResult(), structuredContent: {} }),
-        'is not an answer: its text differs from its structuredContent',
-      ],
+      [JSON.stringify({ ...toolResult(), _meta: metaOf({ ...settlement, success: false }) }), none],
+      [JSON.stringify({ ...toolResult(), structuredContent: {} }), `is not an answer: ${differs}`],
       [`\uFEFF${answerJson}`, 'begins with a byte order mark: save it as UTF-8 without one'],
       [Buffer.from(`\uFEFF${answerJson}`, 'utf16le'), 'is not UTF-8 text'],
       [Buffer.alloc(FILE_BYTES_MAX + 1, 'a'), `is larger than ${FILE_BYTES_MAX} bytes`],
@@ -178,22 +167,15 @@ describe('[5.9.6] the files of verify', () => {
     const path = join(directory, 'receipt')
     const none = 'has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one'
     const { extensions: _, ...withoutReceipt } = settlement as { extensions: object }
-    const cases: [content: string | Uint8Array, line: string][] = [
-      ['', none],
-      ['garbage', none],
-      ['[]', none],
-      ['{}', none],
-      [answerJson, none],
-      [JSON.stringify(message), none],
-      [JSON.stringify(withoutReceipt), none],
-      [JSON.stringify({ ...settlement, success: false }), none],
-      [JSON.stringify({ ...settlement, payer: 7 }), none],
-      [JSON.stringify(settlement).replace('{', '{"success":true,'), none],
-      [Buffer.from(JSON.stringify(withoutReceipt)).toString('base64'), none],
-      [`${header()} ${header()}`, none],
-      [`payment-response: ${header()}\npayment-response: ${header()}`, none],
-    ]
-    for (const [content, line] of cases)
-      await expectOneLine(`${path} ${line}`, body, '--receipt', await save('receipt', content))
+    const values = [message, withoutReceipt, { ...settlement, success: false }, { ...settlement, payer: 7 }]
+    const contents = ['', 'garbage', '[]', '{}', answerJson, ...values.map((value) => JSON.stringify(value))]
+    contents.push(
+      JSON.stringify(settlement).replace('{', '{"success":true,'),
+      Buffer.from(JSON.stringify(withoutReceipt)).toString('base64'),
+      `${header()} ${header()}`,
+      `payment-response: ${header()}\npayment-response: ${header()}`,
+    )
+    for (const content of contents)
+      await expectOneLine(`${path} ${none}`, body, '--receipt', await save('receipt', content))
   })
 })

@@ -59,12 +59,7 @@ describe('createBuyer', () => {
     createBuyer({
       key: service.buyerKey,
       folder,
-      expected: {
-        ...TESTNET_TERMS,
-        payTo: service.payTo,
-        amountMax: 5000,
-        ...expected,
-      },
+      expected: { ...TESTNET_TERMS, payTo: service.payTo, amountMax: 5000, ...expected },
       runtime: { fetch: send, sleep: async () => undefined, now },
       ...change,
     })
@@ -89,6 +84,12 @@ describe('createBuyer', () => {
       isPaying(init) ? change(url as string, init) : fetch(url, init)
   const refusing = (status: number, code?: string) =>
     answering(async () => Response.json({ error: { code } }, { status }))
+
+  /** Lets `answer` answer requests for the key set. */
+  const withKeySet =
+    (answer: () => Promise<Response>, send = fetch): typeof fetch =>
+    (url, init) =>
+      (url as string).endsWith('/.well-known/jwks.json') ? answer() : send(url, init)
 
   it('is documented by an example that this file compiles and runs', async () => {
     const read = (path: string) => readFile(new URL(import.meta.resolve(`#root/${path}`)), 'utf8')
@@ -151,8 +152,10 @@ describe('createBuyer', () => {
       const response = await buyer().fetch(new URL(urlOf(COMPANY)))
       expect(response.headers.get('Content-Type')).to.equal('application/json')
       const first = await response.text()
-      const stopped: typeof fetch = async (url, init) =>
-        (url as string).endsWith('jwks.json') ? fetch(url, init) : Promise.reject(new TypeError('fetch failed'))
+      const stopped = withKeySet(
+        () => fetch(`${service.url}/.well-known/jwks.json`),
+        () => Promise.reject(new TypeError('fetch failed')),
+      )
       const again = await buyer({ fetch: stopped }).fetch(urlOf(COMPANY), { headers: { traceparent: '00-1' } })
       expect(again.headers.get('Receipt-Check')).to.equal('valid')
       expect(await again.text()).to.equal(first)
@@ -283,20 +286,9 @@ describe('createBuyer', () => {
   })
 
   it('[15.4] an error has status, code and reason of the answer, and what is known about the charge', async () => {
-    const poor = createBuyer({
-      key: generatePrivateKey(),
-      folder,
-      expected: { ...TESTNET_TERMS, payTo: service.payTo, amountMax: 5000 },
-      runtime: { fetch, sleep: async () => undefined, now: () => new Date() },
-    })
-    const refused = await failureOf(poor.fetch(urlOf(COMPANY)))
-    expect(refused).to.include({ code: 'payment_refused' })
-    expect(refused.answer).to.deep.equal({
-      status: 402,
-      code: 'payment_rejected',
-      reason: 'insufficient_funds',
-    })
-    expect(refused.charged).to.equal('unknown')
+    const refused = await failureOf(buyer({ key: generatePrivateKey() }).fetch(urlOf(COMPANY)))
+    expect(refused).to.include({ code: 'payment_refused', charged: 'unknown' })
+    expect(refused.answer).to.deep.equal({ status: 402, code: 'payment_rejected', reason: 'insufficient_funds' })
     expect(refused.message).to.contain('402 payment_rejected insufficient_funds')
     const unknown = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
     expect(unknown.answer).to.deep.equal({ status: 503, code: undefined, reason: undefined })
@@ -318,12 +310,9 @@ describe('createBuyer', () => {
       const body = (await answer.text()).replace('"company_number":"73848"', '"company_number":"73849"')
       return new Response(body, { headers: { 'PAYMENT-RESPONSE': answer.headers.get('PAYMENT-RESPONSE') ?? '' } })
     })
-    const withoutKeySet =
-      (send: typeof fetch): typeof fetch =>
-      (url, init) =>
-        (url as string).endsWith('/.well-known/jwks.json') ? Promise.reject(new TypeError()) : send(url, init)
+    const noKeySet = () => Promise.reject(new TypeError())
     for (const send of [swapping, fetch]) {
-      const failure = await failureOf(buyer({ fetch: withoutKeySet(send) }).fetch(urlOf(COMPANY)))
+      const failure = await failureOf(buyer({ fetch: withKeySet(noKeySet, send) }).fetch(urlOf(COMPANY)))
       expect(failure.code).to.equal('answer_unexpected')
     }
   })
@@ -338,10 +327,6 @@ describe('createBuyer', () => {
   })
 
   it('[15.4] returns the answer if the key set cannot be read, and reads a kept key set again for a newer key', async () => {
-    const withKeySet =
-      (answer: () => Promise<Response>): typeof fetch =>
-      (url, init) =>
-        (url as string).endsWith('/.well-known/jwks.json') ? answer() : fetch(url, init)
     const checkOf = async (change: Change) => {
       const response = await buyer(change).fetch(urlOf(COMPANY))
       expect(response.status).to.equal(200)
@@ -448,21 +433,22 @@ describe('createBuyer', () => {
     const open = (options: object) => () => createBuyer(options as never)
     const key = service.buyerKey
     const expected = { payTo: service.payTo, amountMax: 1 }
-    expect(open({ key })).to.throw('folder is missing')
-    expect(open({ key, folder })).to.throw('expected.amountMax is missing')
-    expect(open({ key, folder, expected: { amountMax: 1 } })).to.throw('expected.payTo is missing')
-    expect(open({ key, expected, url: service.url, mode: 'mainnet' })).to.throw('folder is missing')
-    expect(open({ key, folder, expected: { ...expected, payTo: 'published' } })).to.throw('url is missing')
-    for (const url of ['', 'x', 'ftp://x', 'http://', 'https://x/api', 'https://x/?q', 'https://u:p@x'])
-      expect(open({ key, url }), url).to.throw('The URL of a service is')
-    const wrong: [object, string][] = [
-      [{ key: '0x12' }, 'The key must be'],
-      [{ mode: 'main' }, 'mode must be'],
-      [{ maxAgeSeconds: -1 }, 'maxAgeSeconds must be'],
-      [{ expected: { payTo: '0x12' } }, 'expected.payTo must be'],
-      [{ expected: { amountMax: 0.02 } }, 'amountMax and amountPerDayMax must be'],
-    ]
-    for (const [change, rule] of wrong) expect(open({ key, url: service.url, ...change })).to.throw(rule)
+    const { url } = service
+    for (const [change, rule] of [
+      [{}, 'folder is missing'],
+      [{ folder }, 'expected.amountMax is missing'],
+      [{ folder, expected: { amountMax: 1 } }, 'expected.payTo is missing'],
+      [{ expected, url, mode: 'mainnet' }, 'folder is missing'],
+      [{ folder, expected: { ...expected, payTo: 'published' } }, 'url is missing'],
+      [{ url, key: '0x12' }, 'The key must be'],
+      [{ url, mode: 'main' }, 'mode must be'],
+      [{ url, maxAgeSeconds: -1 }, 'maxAgeSeconds must be'],
+      [{ url, expected: { payTo: '0x12' } }, 'expected.payTo must be'],
+      [{ url, expected: { amountMax: 0.02 } }, 'amountMax and amountPerDayMax must be'],
+    ] as const)
+      expect(open({ key, ...change }), rule).to.throw(rule)
+    for (const wrong of ['', 'x', 'ftp://x', 'http://', 'https://x/api', 'https://x/?q', 'https://u:p@x'])
+      expect(open({ key, url: wrong }), wrong).to.throw('The URL of a service is')
   })
 
   it('[15.6] asks a named node whether a refused payment was charged', async () => {

@@ -22,6 +22,7 @@ import { priceOf } from '../../../support/operations.ts'
 import { lookup } from '../../../../agent/operation/lookup.ts'
 import { itemsOf, toNamed, type Operation } from '../../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../../agent/operation/operations.ts'
+import { REFUSALS } from '../../../../agent/operation/refusal.ts'
 import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
@@ -285,12 +286,7 @@ describe('the client', () => {
 
   for (const [exit, status, code, advice] of [
     [6, 402, 'payment_failed', undefined],
-    [
-      6,
-      404,
-      'company_not_found',
-      'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
-    ],
+    [6, 404, 'company_not_found', REFUSALS.company_not_found.advice],
     [4, 409, 'payment_already_settled', undefined],
     [4, 501, 'x', undefined],
   ] as const) {
@@ -506,13 +502,9 @@ describe('the client', () => {
       ['/api/v1/batch', body],
       ['/api/v1/batch', body],
     ])
-    const notice = printed.findIndex((line) =>
-      line.includes('Missing and contradictory records are results and are charged'),
-    )
-    expect(notice).to.be.within(
-      0,
-      printed.findIndex((line) => line.includes('The payment is saved')),
-    )
+    const placeOf = (text: string) => printed.findIndex((line) => line.includes(text))
+    const notice = placeOf('Missing and contradictory records are results and are charged')
+    expect(notice).to.be.within(0, placeOf('The payment is saved'))
     await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"x"}]}')
     expect(await client('batch', file)).to.equal(2)
     expect(printed.at(-1)).to.equal('inputs[0].company_number must be 1 to 20 ASCII digits')

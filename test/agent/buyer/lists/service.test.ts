@@ -12,23 +12,17 @@ import { startTestService } from '../../../support/service.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { useService } from '../../../support/use-service.ts'
 
-/** The members of a result batch, as the published schema requires them. No other member is accepted. */
-const batchSchema = z.record(
-  z.string(),
-  z.strictObject({
-    result: z.array(
-      z.strictObject({
-        id: z.string(),
-        name: z.string(),
-        description: z.string(),
-        type: z.array(z.strictObject({ id: z.string(), name: z.string() })),
-        score: z.number().min(0).max(100),
-        features: z.array(z.strictObject({ id: z.string(), value: z.union([z.boolean(), z.number()]) })),
-        match: z.boolean(),
-      }),
-    ),
-  }),
-)
+/** A candidate, as the published schema of a result batch requires it. No other member is accepted. */
+const candidateSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  type: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+  score: z.number().min(0).max(100),
+  features: z.array(z.strictObject({ id: z.string(), value: z.union([z.boolean(), z.number()]) })),
+  match: z.boolean(),
+})
+const batchSchema = z.record(z.string(), z.strictObject({ result: z.array(candidateSchema) }))
 
 /** OpenRefine sends queries from its server. */
 const FORM = {
@@ -36,8 +30,6 @@ const FORM = {
   'Accept-Encoding': 'gzip, x-gzip, deflate',
   'User-Agent': 'OpenRefine 3.10.1',
 }
-/** As the frame of a preview in a page of another loopback name. */
-const CROSS_SITE = { 'Sec-Fetch-Site': 'cross-site' }
 
 describe('[15.12] the command reconcile-service', function () {
   this.timeout(240_000)
@@ -80,12 +72,7 @@ describe('[15.12] the command reconcile-service', function () {
     queries: object,
     headers: Record<string, string> = FORM,
     form: Record<string, string> = { queries: JSON.stringify(queries) },
-  ) =>
-    fetch(url, {
-      method: 'POST',
-      headers,
-      body: new URLSearchParams(form).toString(),
-    })
+  ) => fetch(url, { method: 'POST', headers, body: new URLSearchParams(form).toString() })
   const resultsOf = async (response: Response) => {
     expect(response.status).to.equal(200)
     return batchSchema.parse(await response.json())
@@ -135,7 +122,7 @@ describe('[15.12] the command reconcile-service', function () {
       ...Object.fromEntries(['', 'Al', 'x'.repeat(700)].map((query, at) => [`short${at}`, { query }])),
     }
     const { q3, q4, q9, short0, short1, short2, ...first } = queries as Record<string, object>
-    let results: z.infer<typeof batchSchema> = {}
+    const results: z.infer<typeof batchSchema> = {}
     const buy = async () => {
       for (const batch of [first, { q3, q4, q9, short0, short1, short2 }])
         Object.assign(results, await resultsOf(await post(url, batch)))
@@ -156,9 +143,8 @@ describe('[15.12] the command reconcile-service', function () {
     expect(twins.slice(0, 2).map(({ id }) => id)).to.have.members(['1004', '1005'])
     expect(twins[0]?.features).to.deep.include({ id: 'strict_name_exact', value: true })
     for (const { result } of Object.values(results)) {
-      expect(result.map(({ score }) => score)).to.deep.equal(
-        result.map(({ score }) => score).toSorted((one, other) => other - one),
-      )
+      const scores = result.map(({ score }) => score)
+      expect(scores).to.deep.equal(scores.toSorted((one, other) => other - one))
       // OpenRefine matches a value only to the first candidate.
       expect(result.findIndex(({ match }) => match)).to.be.at.most(0)
       for (const { features } of result) expect(new Set(features.map(({ id }) => id)).size).to.equal(features.length)
@@ -167,7 +153,9 @@ describe('[15.12] the command reconcile-service', function () {
 
   it('shows and extends with records that were bought, and buys the others by lookup', async () => {
     const url = await start()
-    const preview = async (id: string) => (await fetch(`${url}preview?id=${id}`, { headers: CROSS_SITE })).text()
+    // As the frame of a preview in a page of another loopback name.
+    const headers = { 'Sec-Fetch-Site': 'cross-site' }
+    const preview = async (id: string) => (await fetch(`${url}preview?id=${id}`, { headers })).text()
     const extend = async (ids: string[]) => {
       const body = JSON.stringify({ ids, properties: [{ id: 'status' }, { id: 'registered_date' }] })
       return (await post(url, {}, FORM, { extend: body })).json()

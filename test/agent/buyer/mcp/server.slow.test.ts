@@ -121,16 +121,6 @@ describe('[15.5, 15.10] the command mcp', function () {
     }
   })
 
-  it('bounds the text of service_info', async () => {
-    const text = JSON.stringify({ text: 'a'.repeat(40_000) })
-    using forged = await listen(createServer((_request, response) => response.end(text)))
-    const { url } = forged
-    const { client } = await connect([], { url })
-    const told = await client.callTool({ name: 'service_info', arguments: {} })
-    expect(codeOf(told)).to.equal('answer_too_large')
-    expect(textOf(told).length).to.be.below(1000)
-  })
-
   for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
     it(`buys each operation once, also after it was killed, ${JSON.stringify(options)}`, () =>
       paysTimes(3, async () => {
@@ -176,26 +166,28 @@ describe('[15.5, 15.10] the command mcp', function () {
       ).to.equal(1)
     }))
 
-  it('escapes the text of the service, and shows none of it in errors', async () => {
+  it('escapes and bounds the text of the service, and shows none of it in errors', async () => {
+    const access = { pay_to: '0x\u202Eevil', endpoint_prices: {}, more: '' }
     const forged = createServer(({ url = '' }, response) => {
-      const access = { pay_to: '0x\u202Eevil', endpoint_prices: {} }
       const error = { code: 'evil\u202E', message: '\u001B[2Jevil' }
       response.statusCode = url.includes('/api/v1/company/') ? 418 : 200
       response.end(JSON.stringify(url.endsWith('/meta') ? { access } : { error }))
     })
     const forger = await listen(forged)
     const { url } = forger
+    const { client } = await connect([], { url })
     try {
-      const { client } = await connect([], { url })
-      const told = textOf(await client.callTool({ name: 'service_info', arguments: {} }))
-      expect(told).to.contain('0x\\u202eevil')
+      const info = { name: 'service_info', arguments: {} }
+      expect(textOf(await client.callTool(info))).to.contain('0x\\u202eevil')
+      access.more = 'a'.repeat(40_000)
+      const long = await client.callTool(info)
+      expect([codeOf(long), textOf(long).length < 1000]).to.deep.equal(['answer_too_large', true])
       const refused = await call(client, LOOKUP)
       expect(codeOf(refused)).to.equal('service_refused')
       expect(JSON.stringify(refused)).to.not.contain('evil')
     } finally {
       forger.close()
     }
-    const { client } = await connect([], { url })
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
   })
 })

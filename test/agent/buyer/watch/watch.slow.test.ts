@@ -156,11 +156,9 @@ describe('[15.13] the command client watch', function () {
   it('stops at --max-total before the records, and continues with a higher one', async () => {
     await run()
     await watched.importNext()
-    const stopped = await run({}, '3000')
-    expect([stopped.code, stopped.stderr]).to.deep.equal([
-      1,
-      '--max-total does not allow the next payment. Run again with a higher one\n',
-    ])
+    const { code, stderr } = await run({}, '3000')
+    expect(code).to.equal(1)
+    expect(stderr).to.equal('--max-total does not allow the next payment. Run again with a higher one\n')
     let result: CliResult | undefined
     expect(await transfersOf(async () => void (result = await run()))).to.equal(1)
     expect(differencesIn(result!)).to.deep.equal(EXPECTED[0])

@@ -42,9 +42,7 @@ describe('[15.14] the table of a list', () => {
     it(`finds ${name}`, async () => {
       const { format, rows } = await read(text)
       expect(format.separator).to.equal(separator)
-      expect(rows).to.have.length(
-        text.startsWith('name') ? 3 : text.trim().split('\n').length - (text.startsWith('sep') ? 1 : 0),
-      )
+      expect(rows).to.have.length(text.replace('sep=;', '').trim().split('\n').length)
     })
 
   it('reads what it has written, for any fields, separators and line ends', async () => {

@@ -96,6 +96,8 @@ describe('the command line', () => {
     const wrong = await runCommand(['keys', 'list'], { environment: { PORT: '80a' } })
     expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
     expect(await run(['migrate'])).to.include({ code: 1, stderr: 'RESPONSE_LOG must be set for this command\n' })
+    const closed = { DATA_DIR: directory, RPC_URL: 'http://127.0.0.1:1' }
+    expect((await runCommand(['serve'], { environment: closed })).stderr).to.match(/^RPC_URL cannot be used: [^\n]+\n$/)
   })
 })
 
