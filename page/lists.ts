@@ -1,5 +1,6 @@
 /** A list: its table before the purchase, its progress, and its results, which a person can decide and save. */
 import { candidateRows, companyRow, describeCandidate } from '../agent/command-line/candidate-row.ts'
+import { showProgress } from '../agent/command-line/progress.ts'
 import { isBlank, toText } from '../agent/command-line/table/cell.ts'
 import { ENCODINGS } from '../agent/command-line/table/decode-text.ts'
 import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../agent/command-line/table/read-table.ts'
@@ -145,7 +146,8 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
 
 async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
   const rows: BoughtRow[] = []
-  const tell = () => say(`${rows.length} of ${plural(list.rows.length, 'row')}`)
+  const show = showProgress({ note: say, now: SHARED.runtime.now, isTerminal: true })
+  const tell = () => show({ phase: 'List', rows: rows.length, share: rows.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()

@@ -2,7 +2,7 @@
 import { keySetUrl, fetchKeySet, verifyPurchase } from '../agent/buyer/library/verify-purchase.ts'
 import { parsePayment } from '../agent/buyer/library/purchase-file.ts'
 import { readSettlementResponse } from '../agent/payment/receipt/read.ts'
-import { copyButton, create, details, facts, paragraph, type Content } from './elements.ts'
+import { button, copyButton, create, details, facts, paragraph, type Content } from './elements.ts'
 import { account, mode } from './question.ts'
 import type { Bought } from './storage.ts'
 import { shorten, MOMENT, usdc } from './words.ts'
@@ -18,9 +18,10 @@ function shortened(kind: 'address' | 'tx', text: string): Content {
 export function showPayment({ purchase, amount }: Bought): HTMLElement {
   const payment = parsePayment(purchase)
   const settled = readSettlementResponse(purchase.answer?.payment_response ?? '')
-  const state = create('span', {}, 'checking the receipt')
+  const state = create('span')
   const checked = create('div')
   const check = async () => {
+    state.textContent = 'checking the receipt'
     const url = keySetUrl(purchase)
     const keySet = url && (await fetchKeySet((...input) => fetch(...input), url).catch(() => undefined))
     const { isValid, checks } = await verifyPurchase(purchase, keySet)
@@ -41,5 +42,6 @@ export function showPayment({ purchase, amount }: Bought): HTMLElement {
   })
   const summary = [`Paid ${usdc(amount)}, `, state, `, ${MOMENT.format(new Date(purchase.signed_at))}`]
   const where = paragraph('The check runs in this browser, with the public keys of the service.', 'quiet')
-  return details(summary, [what, checked, where], 'payment')
+  const again = button('Check the receipt again', () => void check())
+  return details(summary, [what, checked, where, again], 'payment')
 }

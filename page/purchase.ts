@@ -15,8 +15,8 @@ import { shorten, TIME, usdc } from './words.ts'
 
 /** Within this time an equal request shows the answer that was bought. */
 const MAX_AGE_SECONDS = 3_600
-/** Longer than the locks of the longest list take. */
-const NOTE_MS = 2_000
+/** The usual time of a verification, a block of two seconds, and the reads of the chain. */
+const SETTLEMENT_SECONDS = 6
 
 /** Shows what happens, and one next step. Without a text, nothing. */
 export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): void {
@@ -25,7 +25,15 @@ export function say(text: string, kind: '' | 'fault' = '', ...next: Node[]): voi
   find('#next').replaceChildren(...next)
 }
 
-const waitingBar = () => create('progress', { 'aria-label': 'Waiting' })
+/** A bar that fills in the expected time. */
+function waitingBar(seconds: number): HTMLElement {
+  const bar = create('progress', { 'aria-label': 'Expected time', max: String(seconds), value: '0' })
+  const timer = setInterval(() => {
+    bar.value += 0.2
+    if (!bar.isConnected) clearInterval(timer)
+  }, 200)
+  return bar
+}
 
 /** Ends the wait for the wallet, or for another tab. */
 let waiting = new AbortController()
@@ -37,23 +45,19 @@ const onStep: OnStep = (step) => {
     say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())
   }
   if (step.kind === 'sending')
-    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar())
+    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar(SETTLEMENT_SECONDS))
   if (step.kind === 'waiting') {
     const { seconds, answer } = step
     const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
     const again = TIME.format(new Date(Date.now() + seconds * 1000))
-    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar())
+    say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar(seconds))
   }
 }
-
-/** Holds a lock of all documents of this browser during the work. A context that is not secure has no locks. */
-const locked = <T>(name: string, options: LockOptions, work: () => Promise<T>): Promise<T> =>
-  'locks' in navigator ? navigator.locks.request<Promise<T>>(name, options, work) : work()
 
 /** One document sends a payment at a time: the lock is held while its answer is awaited. Its name is the payment. */
 const lockedFetch: typeof fetch = (input, init) => {
   const payment = new Headers(init?.headers).get(PAYMENT_HEADERS.request)
-  return payment === null ? fetch(input, init) : locked(payment, {}, () => fetch(input, init))
+  return payment === null ? fetch(input, init) : navigator.locks.request(payment, () => fetch(input, init))
 }
 
 /**
@@ -63,15 +67,12 @@ const lockedFetch: typeof fetch = (input, init) => {
 export function holdRows<T>(rows: readonly Operation[], kind: LockMode, work: () => Promise<T>): Promise<T> {
   waiting = new AbortController()
   const { signal } = waiting
-  const text = 'Another tab buys one of these rows. This purchase waits for it.'
-  const note = setTimeout(() => say(text, '', stopWaiting()), NOTE_MS)
-  const begin = () => {
-    clearTimeout(note)
-    return work()
-  }
-  const names = new Set(rows.map((row) => purchaseName(restRequest(baseUrl, row))))
+  say('Waiting while another tab buys one of these rows.', '', stopWaiting())
   // In one order, so that two documents never wait for each other.
-  return [...names].toSorted().reduceRight((next, name) => () => locked(name, { mode: kind, signal }, next), begin)()
+  const names = [...new Set(rows.map((row) => purchaseName(restRequest(baseUrl, row))))].toSorted()
+  const inside = (next: typeof work, name: string) => () =>
+    navigator.locks.request<Promise<T>>(name, { mode: kind, signal }, next)
+  return names.reduceRight(inside, work)()
 }
 
 /** What buyers of the page share. */

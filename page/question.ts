@@ -103,4 +103,5 @@ export function readForm(): Operation | undefined {
 /** Says what the button does, and what it costs. */
 export function showPrice(verb: string, price = 0): void {
   Object.assign(go, { disabled: false, textContent: price === 0 ? verb : `${verb}, ${usdc(price)}` })
+  find('#price').textContent = usdc(price)
 }

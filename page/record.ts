@@ -5,9 +5,9 @@ import type { SearchResponse } from '../agent/operation/search.ts'
 import { DAY_MS, toDay } from '../store/base/day.ts'
 import { isDissolved, type Company } from '../store/dataset/company.ts'
 import { dateOfSource } from '../store/dataset/source.ts'
-import { allowLater, button, copyButton, create, facts, link, paragraph, save } from './elements.ts'
+import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'
 import { urlOf } from './question.ts'
-import { showDay } from './words.ts'
+import { plural, showDay } from './words.ts'
 
 /** The parts of an answer that name its file of the register. */
 export type Provenance = Pick<SearchResponse, 'source' | 'snapshot_id'>
@@ -23,8 +23,15 @@ export function statusOf(company: Company): HTMLElement {
   return create('span', { class: `status ${kind}` }, `${sign}\u00A0${status ?? 'no status'}`)
 }
 
+const YEAR_DAYS = 365.2425
 /** `today`, `tomorrow`, `in 12 days`, `3 days ago` */
 const DAYS = new Intl.RelativeTimeFormat('en-IE', { numeric: 'auto' })
+
+/** `12 May 1998, 28 years` */
+function since(date: string | null, today: string): string {
+  const years = Math.floor((Date.parse(today) - Date.parse(date ?? today)) / DAY_MS / YEAR_DAYS)
+  return years > 0 ? `${showDay(date)}, ${plural(years, 'year')}` : showDay(date)
+}
 
 function nextReturn(company: Company, today: string): string {
   const filing = filingStatus(company, today)
@@ -32,7 +39,7 @@ function nextReturn(company: Company, today: string): string {
   return `${showDay(filing.annual_return_date)}, ${DAYS.format(filing.days, 'day')}`
 }
 
-/** @param today the day to which the next annual return is counted */
+/** @param today the day to which ages and the next annual return are counted */
 export function showRecord(company: Company, provenance: Provenance, today = toDay(new Date())): HTMLElement {
   const { company_number: number, legal_name: name, registered_date: registered } = company
   return create('article', {}, [
@@ -41,8 +48,8 @@ export function showRecord(company: Company, provenance: Provenance, today = toD
     facts({
       Number: number,
       Address: addressOf(company),
-      Registered: showDay(registered),
-      Dissolved: showDay(company.dissolved_date),
+      Registered: since(registered, today),
+      Dissolved: since(company.dissolved_date, today),
       'Next annual return': nextReturn(company, today),
       'Last annual return': showDay(company.last_annual_return_date),
       'Last accounts': showDay(company.last_accounts_date),
@@ -67,12 +74,22 @@ export function showSource({ source, snapshot_id }: Provenance): HTMLElement {
   return paragraph([`${text}${synthetic ? ' Made-up data.' : ''} Snapshot `, mark, '.'], 'quiet')
 }
 
-function showTools(company: Company, provenance: Provenance): HTMLElement {
+function showTools(company: Company, { source, snapshot_id }: Provenance): HTMLElement {
   const { company_number: number, legal_name: name, status } = company
-  return create('p', { class: 'actions tools' }, [
-    copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
-    'Download ',
-    ['xlsx', 'csv', 'json'].map((end) => button(`.${end}`, () => void download(company, provenance, end))),
+  const code = (text: string) => [create('pre', { tabindex: '0' }, text), copyButton(text)]
+  const command = `printf 'Number\\n${number}\\n' > watch.csv
+irish-company-agent client watch watch.csv --column Number --state watch.json`
+  return create('div', { class: 'tools' }, [
+    create('p', { class: 'actions' }, [
+      copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),
+      button('Print', () => print()),
+      'Download ',
+      ['xlsx', 'csv', 'json'].map((end) =>
+        button(`.${end}`, () => void download(company, { source, snapshot_id }, end)),
+      ),
+    ]),
+    details('Watch by command', code(command)),
+    details('JSON', code(JSON.stringify({ company, source, snapshot_id }, null, 2))),
   ])
 }
 

@@ -84,7 +84,7 @@ export function renderFrame(deployment: PageDeployment, { title, main, scripts =
 /** The form and the space for the answer. The values are HTML. */
 function renderForm(
   { terms, sandboxAccount }: PageDeployment,
-  values: Record<'intro' | 'fields' | 'button' | 'quoted_url' | 'examples', string>,
+  values: Record<'intro' | 'fields' | 'button' | 'price' | 'quoted_url' | 'examples', string>,
 ): string {
   const { mode, payTo } = terms
   const verbs = Object.entries(VERBS).map(([name, verb]) => `data-${name}="${verb}"`)
@@ -115,6 +115,7 @@ export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap
       .concat(operations.map((each) => renderFields(each)))
       .join('\n'),
     button: `${VERBS['search']}, ${price}`,
+    price,
     quoted_url: escapeHtml(values.get('first_url') ?? ''),
     examples: links.length > 0 ? `<p id="examples">For example ${links.join(' ')}</p>` : '',
   })
@@ -147,6 +148,7 @@ export function renderQuote(
     intro,
     fields: renderFields(definition, members),
     button: `${VERBS[name]}, ${price}`,
+    price,
     // Another party can choose the URL of a link, and the page shows it between single quotes, in a shell command.
     quoted_url: escapeHtml(url.replaceAll("'", '%27')),
     examples: '',

@@ -54,6 +54,8 @@ describe('the page in a browser', () => {
   }
   const typeList = async () => {
     await open('/?operation=list')
+    await seen('#intro', /list/)
+    await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
     await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
     await seen('#answer', /signature/)
   }
@@ -73,7 +75,8 @@ describe('the page in a browser', () => {
   /** Brings the page into a state. */
   const STATES: Record<string, () => Promise<unknown>> = {
     home: () => open(),
-    'a record': async () => {
+    'a record': () => buyNumber().then(() => sold(/SYNTHETIC/)),
+    'a record with its details': async () => {
       await buyNumber()
       await seen('.payment', /receipt valid/)
       await openAll()
