@@ -29,7 +29,7 @@ export function withdraw(...content: Node[]): void {
   replace(content, form.nextElementSibling)
 }
 
-/** Keeps the focus: a control of a list shows the list again, with the same controls. */
+/** Keeps the focus: a choice in a list renders all its controls again. */
 function replace(content: Node[], before: Node | null): void {
   const controls = () => [...place.querySelectorAll<HTMLElement>('select, a, button, summary')]
   const at = controls().findIndex((each) => each === document.activeElement)

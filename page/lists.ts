@@ -109,7 +109,7 @@ function preview(given: Given, list: List, plan: Plan): void {
   keep(given)
   const run = async () => {
     const now = await planOf(list)
-    // Another tab can have bought rows.
+    // Another tab can have bought rows before the lock.
     if (now.left !== plan.left) return read(given)
     await buyList(given, list, now)
     offer('Back to the list', 0, () => read(given))

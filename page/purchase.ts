@@ -61,13 +61,13 @@ const lockedFetch: typeof fetch = (input, init) => {
 }
 
 /**
- * Plans and signs while no other document does so for one of these rows. The storage refuses a second payment of the
- * same request, so purchases of one row share the lock. It does not know the rows of a list, whose lock is exclusive.
+ * Runs `work` while no other document plans or signs for these rows. The storage refuses a second payment of the same
+ * request, so single purchases share the lock. A list can buy a row in a batch, which is another request: exclusive.
  */
 export function holdRows<T>(rows: readonly Operation[], kind: LockMode, work: () => Promise<T>): Promise<T> {
   waiting = new AbortController()
   const { signal } = waiting
-  say('Waiting while another tab buys one of these rows.', '', stopWaiting())
+  say('Waiting for purchases of other tabs.', '', stopWaiting())
   // In one order, so that two documents never wait for each other.
   const names = [...new Set(rows.map((row) => purchaseName(restRequest(baseUrl, row))))].toSorted()
   const inside = (next: typeof work, name: string) => () =>

@@ -183,8 +183,8 @@ function addClient(parent: Command, context: CommandContext, findService?: FindS
 }
 
 /**
- * The commands of the buyer's own program, or, with a service, those in the program of that service. The local servers
- * are commands of both.
+ * With `findService`, the purchase commands are below `client`, else at the top. The local servers are always at the
+ * top.
  */
 export const buyerCommands = (findService?: FindService): AddCommand[] => [
   (program, context) =>

@@ -46,11 +46,12 @@ export async function runProgram(
   }
 }
 
-/** Without a stack and nested causes. */
+/** Without stack and causes. An error of a file names the file. */
 function firstLine(cause: unknown, { describeFailure }: ProgramDefinition): string {
   if (!(cause instanceof Error)) return 'The command failed for an unknown reason'
-  const { path, code } = cause as NodeJS.ErrnoException
-  if (path !== undefined) return `${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be used (${code})`}`
+  const { path, code, syscall = 'spawn' } = cause as NodeJS.ErrnoException
+  if (path !== undefined && !syscall.startsWith('spawn'))
+    return `${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be used (${code})`}`
   return describeFailure(cause).split('\n', 1)[0] ?? ''
 }
 

@@ -59,7 +59,10 @@ export async function openSandbox({ config, now, log }: SandboxOptions) {
       await rename(responses, `${responses}.${Date.now()}`)
       log('the sandbox chain is new: the response log of the old one was set aside')
     }
-    await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
+    const { buyer, relayer } = accounts
+    await prepareChain({ url: chain.url, buyer: buyer.address, relayer: relayer.address }).catch((cause: unknown) => {
+      throw configured ? new Error('RPC_URL cannot be used: no Anvil node answers there', { cause }) : cause
+    })
     const facilitator = openInProcessFacilitator({
       deployment,
       rpcUrls: [chain.url],
@@ -87,6 +90,6 @@ export async function openSandbox({ config, now, log }: SandboxOptions) {
     }
   } catch (cause) {
     await chain.stop()
-    throw configured ? new Error('RPC_URL cannot be used: no anvil of the sandbox answers there', { cause }) : cause
+    throw cause
   }
 }

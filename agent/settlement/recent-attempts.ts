@@ -61,7 +61,7 @@ export class RecentAttempts {
   /** Whether a request, of this or another process, may still be settling the record. */
   async isInProgress(record: ResponseRecord): Promise<boolean> {
     const { state, settling_process: name, identity, attempt } = record
-    // An upgrade stops all processes of the versions that write no name.
+    // Older versions record no name; an upgrade stops their processes.
     if (!isStarted(state) || name === undefined) return false
     if (name === this.process) return this.#running.has(identity)
     const { log, monotonic } = this.#options

@@ -149,7 +149,7 @@ export function renderQuote(
     fields: renderFields(definition, members),
     button: `${VERBS[name]}, ${price}`,
     price,
-    // Another party can choose the URL of a link, and the page shows it between single quotes, in a shell command.
+    // The page shows the URL in a shell command, in single quotes. A link can contain any URL.
     quoted_url: escapeHtml(url.replaceAll("'", '%27')),
     examples: '',
   })

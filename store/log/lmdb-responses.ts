@@ -72,9 +72,9 @@ interface CachedRecord {
   readonly record: ResponseRecord
 }
 
-/** Bounds the memory of all bodies, which are from one kilobyte to one megabyte long. */
+/** Bounds the cache. A body has from one kilobyte to one megabyte. */
 const CACHED_CHARACTERS_MAX = 4 * 1024 * 1024
-/** For the other members of a record. */
+/** The other members of a record, about. */
 const MEMBERS_CHARACTERS = 4 * 1024
 
 interface LmdbLogOptions {
@@ -108,7 +108,7 @@ export class LmdbResponseLog implements MovableLog {
   ) {
     const moved = movedResponsesFolder(dataDirectory)
     const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
-    if (isMoved && !moving) throw new StoreError(`${moved}: is the response log, which was moved: use the other one`)
+    if (isMoved && !moving) throw new StoreError(`${moved}: is a response log that was moved to another one: use that`)
     const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
     this.#dataDirectory = dataDirectory
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)

@@ -67,7 +67,7 @@ describe('a purchase in the page', () => {
     })
   }
 
-  it('reads a number as one types it, and every other text as a name', async () => {
+  it('reads a number as people type it, and every other text as a name', async () => {
     await open()
     await fill({ text: ' CRO 73,848 ' })
     expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Look up, 0.001 USDC')
@@ -248,12 +248,12 @@ describe('a purchase in the page', () => {
     }
 
     const BEGUN: Record<string, () => Promise<unknown>> = {
-      'a list with one of its rows': async () => {
+      'a list with the same row': async () => {
         await openList()
         await page.fill('#lines', 'Number\n00000000\n11')
         await seen('#answer', /2 to pay/)
       },
-      'the record of one of its rows': () => open(SYNTHETIC),
+      'the record of that row': () => open(SYNTHETIC),
     }
     for (const [what, begin] of Object.entries(BEGUN)) {
       it(`does not buy a row again while another tab buys ${what}`, async () => {
@@ -273,7 +273,7 @@ describe('a purchase in the page', () => {
           await pay()
           await asked
           await other.pay()
-          await other.status(/^Waiting while another tab buys one of these rows/)
+          await other.status(/^Waiting for purchases of other tabs/)
           await other.click('#next button')
           await other.status(/^You did not wait. Not sold, and nothing was charged/)
           await other.pay()

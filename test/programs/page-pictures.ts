@@ -19,7 +19,7 @@ const page = await browser.open(VIEW)
 await page.goto(url)
 await ask(page, 'sample trading')
 await sold(page, /results for/)
-// With the first rows as a whole.
+// Ends below a whole row.
 const { y: end } = (await page.locator('#answer tbody tr').nth(2).boundingBox())!
 const rows = { x: 0, y: 0, width: VIEW.width, height: end }
 await page.screenshot({ path: join(FOLDER, 'page-results.png'), fullPage: true, clip: rows })

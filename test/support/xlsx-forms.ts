@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { writeXlsx, XlsxStreamWriter } from 'hucre/xlsx'
 import writeExcel from 'write-excel-file/universal'
 
-/** What every form has in its first sheet. */
+/** The rows that the reader returns for every form. */
 export const FORM_ROWS = [
   ['Name', 'Number', 'Since', 'Active'],
   ['Alpha & Söhne <Ltd>', 335801, new Date('2020-01-31'), true],

@@ -140,17 +140,17 @@ export function joinedNames(query: QueryName): ParsedName[] {
   return [...whole, ...(named ? [named] : []), similar].map(splitAttachedSuffix)
 }
 
-/** Whether the names differ only in spaces between words and in "and" (contract 12.11). */
+/** Whether the names differ only in spaces and an inner "and" (contract 12.11). "AT+" is not "AT". */
 export function isEqualWhenJoined(reading: ParsedName, legalName: string): boolean {
   const legal = parseName(legalName)
   if (!hasSameForm(reading, legal) || joinedKey(reading.core) !== joinedKey(legal.core)) return false
+  if ([0, -1].some((end) => (reading.core.at(end) === 'and') !== (legal.core.at(end) === 'and'))) return false
   return mayBeJoined(withoutAnd(reading.core), withoutAnd(legal.core))
 }
 
-/** Initials on both sides of an "and" are joined as if it were not there: "A & T" and "AT". "AT+" is another name. */
+/** Initials on both sides of an "and" are joined as if it were not there: "A & T" and "AT". */
 function withoutAnd(words: readonly string[]): string[] {
-  const isKept = (word: string, at: number) => word !== 'and' || at === 0 || at === words.length - 1
-  return words.includes('and') ? normaliseWords(words.filter(isKept).join(' ')) : [...words]
+  return words.includes('and') ? normaliseWords(words.filter((word) => word !== 'and').join(' ')) : [...words]
 }
 
 /** A shorter word is often made of initials: "GS PL" is not "GSPL". */

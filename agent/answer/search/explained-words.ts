@@ -19,10 +19,12 @@ export interface TextAround {
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
-/** Of a trading name, which the register does not hold, or a former name. "Previously owned by" introduces none. */
-const INTRODUCTION = String.raw`${BEFORE}(?:(t\s?\/\s?a|trading as)|f\s?\/\s?k\s?\/\s?a|(?:formerly|previously)(?: known as|(?!\s+(?:(?:a|an|at|by|in|of|part)|\S+ by)${AFTER})))${AFTER}`
-const FIRST_INTRODUCTION = new RegExp(INTRODUCTION, 'iu')
-/** An introduced name ends at a bracket, a comma, a dash or slash between spaces, or the next introduction. */
+/** Introduces a trading name, which the register does not hold. */
+const TRADING_AS = String.raw`${BEFORE}(?:t\s?\/\s?a|trading as)${AFTER}`
+/** Introduces the name that the company had. "Previously owned by" does not. */
+const FORMER = String.raw`${BEFORE}(?:f\s?\/\s?k\s?\/\s?a|(?:formerly|previously)(?: known as|(?!\s+(?:(?:a|an|at|by|in|of|part)|\S+ by)${AFTER})))${AFTER}`
+const INTRODUCTION = `(?:${TRADING_AS}|${FORMER})`
+/** An introduced name ends at `,`, `;`, `|` or a bracket, a dash or slash between spaces, or the next introduction. */
 const INTRODUCED = new RegExp(
   String.raw`${INTRODUCTION}(?:\s*[:–—-]\s*)?(?:(?!\s[-–—/]\s|${INTRODUCTION})[^,;()[\]|])*`,
   'giu',
@@ -46,19 +48,22 @@ export function splitAfterForm(name: string): { before: string; behind: string }
   return LETTER_OR_DIGIT.test(behind) ? { before: name.slice(0, end), behind } : { before: name, behind: '' }
 }
 
-/** The company in "X T/A Y" and in "X formerly Y": X, or Y if only that one has a legal form; and the text outside. */
+/** The company in "X T/A Y" and "X formerly Y": X, or after T/A Y if only Y has a legal form; and the text outside. */
 export function splitTradingName(name: string): { named: string; outside: string } {
-  const { index: at, 0: introduction, 1: trading } = FIRST_INTRODUCTION.exec(name) ?? { index: 0, 0: '', 1: undefined }
-  const [before, after] = [name.slice(0, at), name.slice(at + introduction.length)]
-  if (!LETTER_OR_DIGIT.test(before)) return { named: name, outside: '' }
-  const isLast = trading !== undefined && parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
-  return isLast ? { named: after, outside: before } : { named: before, outside: name.slice(at) }
+  const [trading, first] = [TRADING_AS, INTRODUCTION].map((pattern) => new RegExp(pattern, 'iu').exec(name))
+  if (!first || !LETTER_OR_DIGIT.test(name.slice(0, first.index))) return { named: name, outside: '' }
+  if (trading) {
+    const [before, after] = [name.slice(0, trading.index), name.slice(trading.index + trading[0].length)]
+    const isLast = parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
+    if (isLast) return { named: after, outside: before }
+  }
+  return { named: name.slice(0, first.index), outside: name.slice(first.index) }
 }
 
 /** Between two runs of words. */
 const BREAK = '\n'
 
-/** The text behind the legal form of an introduced name is not introduced: `formerly Mill Ltd now Moulin Ltd`. */
+/** Removes introduced names up to their legal form: `formerly Mill Ltd now Moulin Ltd` leaves `now Moulin Ltd`. */
 function withoutIntroduced(text: string): string {
   return text.replace(INTRODUCED, (introduced) => BREAK + splitAfterForm(introduced).behind)
 }

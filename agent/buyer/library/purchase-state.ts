@@ -69,16 +69,16 @@ export interface ListedPurchase {
   amount: number
 }
 
-type Amounts = readonly Pick<ListedPurchase, 'state' | 'amount'>[]
+type Purchases = readonly Pick<ListedPurchase, 'state' | 'amount'>[]
 
 /** Micro-USDC. */
-const sumOf = (purchases: Amounts): number => purchases.reduce((sum, { amount }) => sum + amount, 0)
+const sumOf = (purchases: Purchases): number => purchases.reduce((sum, { amount }) => sum + amount, 0)
 
 /** Micro-USDC of the purchases with an answer. */
-export const paidAmount = (purchases: Amounts): number => sumOf(purchases.filter(({ state }) => state === 'paid'))
+export const paidAmount = (purchases: Purchases): number => sumOf(purchases.filter(({ state }) => state === 'paid'))
 
-/** Micro-USDC that the purchases have cost or may still cost: of all but the refused ones. */
-export const committedAmount = (purchases: Amounts): number =>
+/** Micro-USDC that is paid or may still be: all purchases except the refused ones. */
+export const committedAmount = (purchases: Purchases): number =>
   sumOf(purchases.filter(({ state }) => state !== 'refused'))
 
 /** @throws PurchaseError for a damaged entry */

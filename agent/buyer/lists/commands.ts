@@ -124,7 +124,7 @@ async function watch(call: Call): Promise<CommandResult> {
   return endOf(call, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
 }
 
-/** The result of a run, or of a purchase or a wrong column that has stopped it. */
+/** The result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */
 async function endOf({ context, refuse }: Call, run: () => Promise<CommandResult>): Promise<CommandResult> {
   const { note } = context
   return run().catch((cause: unknown) => {

@@ -20,7 +20,7 @@ export const ROWS_AT_ONCE = 10
 /** Limits the memory. A service sells few batches a second. */
 const BATCHES_AT_ONCE = 4
 
-/** For five minutes an unpaid request is repeated that the service cannot answer, and the check of a receipt. */
+/** An unpaid request that gets no answer, or an unchecked receipt, is tried again for five minutes. */
 const PAUSE_MS = 5_000
 const ATTEMPTS_MAX = 60
 

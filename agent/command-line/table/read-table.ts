@@ -1,6 +1,6 @@
 /**
  * The table of a list from its bytes: a CSV or TSV, whose separator, line end and encoding are found in it, or the
- * first sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
+ * first visible sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
  */
 import { parse, type Options } from 'csv-parse/sync'
 import { isBlank, type Cell } from './cell.ts'

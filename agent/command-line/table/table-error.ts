@@ -1,6 +1,6 @@
 /** A table that cannot be read. The message is one line. */
 export class TableError extends Error {
-  /** What the user can name otherwise: a column that is missing, or the encoding, if the bytes leave it in doubt. */
+  /** The argument to correct: a column that is not found or not unique, or an encoding in doubt. */
   readonly argument: 'column' | 'encoding' | undefined
 
   constructor(message: string, { argument, ...options }: ErrorOptions & Partial<Pick<TableError, 'argument'>> = {}) {

@@ -21,6 +21,7 @@ export class ClockCheck {
   readonly #now: () => Date
   /** The last block that differed, and the kind of its difference. */
   #earlier: { kind: 'ahead' | 'behind'; number: bigint } | undefined
+  /** As the last blocks show. */
   isWrong = false
 
   constructor(now: () => Date) {

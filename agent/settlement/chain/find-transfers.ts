@@ -9,7 +9,7 @@ import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 import type { NonceKey } from './token.ts'
 
-/** Nonces in one search. If a node refuses so many values of a topic, it is asked for half as many. */
+/** Nonces in one search. If a node refuses so many values of a topic, the search continues with half. */
 const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {

@@ -73,7 +73,7 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
   /** The node that answered last. */
   let preferred = 0
 
-  /** The first observation that agrees with the clock, otherwise the nearest one. Rejects if all nodes fail twice. */
+  /** The first observation that agrees with the clock, else the nearest of all rounds. Rejects if no node answers. */
   async function observeInRounds(order: readonly number[], read: (node: number) => Promise<Observation>) {
     let nearest: Observation | undefined
     for (let round = 1; ; round += 1) {

@@ -100,7 +100,7 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
 /** Refuses a request and ends its connection, although the client may still send the rest of the body. */
 export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
   const { req } = response
-  // It would appear twice.
+  // `writeAndClose` sends its own.
   response.removeHeader('Connection')
   writeAndClose(req.socket, refusal, { headers: response.getHeaders(), method: req.method })
   req.resume()

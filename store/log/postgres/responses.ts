@@ -190,7 +190,7 @@ export async function openPostgresResponseLog(options: PostgresLogOptions): Prom
 
 class PostgresResponseLog implements MovableLog {
   readonly #pool: Pool
-  /** Of the records that were read or written, so that a change does not read its record again. It may be old. */
+  /** The revision of each record when it was read or written, which saves a read before a change. It may be old. */
   readonly #revisions = new WeakMap<ResponseRecord, string>()
 
   constructor(pool: Pool) {

@@ -296,6 +296,7 @@ describe('resolve, for names that differ little', () => {
     ['KERRIGAN PHASEB FOODS LIMITED', 'KERRIGAN PHASE8 FOODS LIMITED'],
     ['KERRIGAN GLE FOODS LIMITED', 'KERRIGAN GLEN FOODS LIMITED'],
     ['KERRIGAN FOODS+ LIMITED', 'KERRIGAN FOODS LIMITED'],
+    ['KERRI GAN FOODS+ LIMITED', 'KERRIGAN FOODS LIMITED'],
   ]
   for (const [query, registered] of OTHER_COMPANIES) {
     it(`[12.2, 12.11] does not match ${registered} for ${query}, whatever the evidence`, async () => {

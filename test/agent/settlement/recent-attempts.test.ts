@@ -82,7 +82,7 @@ describe('[5.6.3] a settlement of another process', () => {
     expect(signs.times()).to.deep.equal([])
   })
 
-  it('has ended if its process is not among those that have the log open, or if its version named none', async () => {
+  it('has ended if its process is not among those that have the log open, or if the record names none', async () => {
     const reader = open()
     expect(await reader.isInProgress(makeRecord({ state: 'prepared' }))).to.equal(false)
     expect(await reader.isInProgress(recordOf(processName(2 ** 30)))).to.equal(false)

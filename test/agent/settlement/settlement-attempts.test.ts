@@ -152,7 +152,7 @@ describe('the settlements of an unknown payment', () => {
         sale.script.nonceState = () => setTimeout(50, { nonce: 'used', transfer, isFinal: false })
       })
 
-      it('[5.7.9] give the answer to all retries that wait for one', async () => {
+      it('[5.7.9] answer all retries that wait for the same one', async () => {
         const outcomes = await Promise.all([retry(), retry()])
         expect(outcomes.map(([code]) => code)).to.deep.equal(['answer', 'answer'])
         expect(sale.calls).to.deep.equal(['nonceState'])

@@ -31,7 +31,7 @@ import {
 import { withBaseline, type PerfContext, type PerfRow } from './perf-row.ts'
 
 const ON_POSTGRES = 'service on PostgreSQL'
-/** At every size, because they take two seconds, and fewer are decided by code that is still cold. */
+/** At every size: they take two seconds, and with fewer the compiler's warm-up decides. */
 const [RECEIPT_ROUNDS, RECEIPTS_PER_ROUND] = [21, 400]
 const TRANSACTION = `0x${'ab'.repeat(32)}`
 

@@ -107,7 +107,8 @@ describe('the words around a name', () => {
     const coreOf = (name: string) => parseName(splitTradingName(name).named).core
     for (const name of ['Kerrigan T/A Blue Door', 'Kerrigan (t/a Blue Door)', 'Kerrigan Ltd trading as Blue Door Ltd'])
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
-    for (const name of ['Blue Door t/a Kerrigan Ltd', 'Blue Door (trading as Kerrigan Limited)']) {
+    for (const former of ['', ' (formerly Mill)', ' formerly Mill']) {
+      const name = `Blue Door${former} t/a Kerrigan Ltd`
       expect(coreOf(name)).to.deep.equal(['kerrigan'])
       expect(splitTradingName(name).outside).to.match(/^Blue Door/)
     }

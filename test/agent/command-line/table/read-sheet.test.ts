@@ -41,7 +41,7 @@ describe('a sheet', () => {
     // A thirtieth is random, so that the bytes of all parts are counted.
     const mixed = Buffer.alloc(70 * 1024 * 1024)
     for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
-    // The archive states another length of the sheet.
+    // `length` is what the archive states for the sheet.
     const stating = (length: number, data: string) => {
       const bytes = Buffer.from(form({ data }))
       bytes.writeUInt32LE(length, bytes.lastIndexOf('xl/worksheets/sheet1.xml') - 46 + 24)

@@ -215,7 +215,7 @@ describe('the command check', function () {
       await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
       await expectOne('response log', /^FAILED The response log is empty/)
       await mkdir(join(environment['DATA_DIR'] ?? '', 'responses.moved'))
-      await expectOne('response log', /^FAILED .*was moved: use the other one/)
+      await expectOne('response log', /^FAILED .*was moved to another one: use that/)
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {
