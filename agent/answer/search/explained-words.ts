@@ -50,7 +50,7 @@ export function splitAfterForm(name: string): { before: string; behind: string }
 
 /** The company in "X T/A Y" and "X formerly Y": X, or after T/A Y if only Y has a legal form; and the text outside. */
 export function splitTradingName(name: string): { named: string; outside: string } {
-  const [trading, first] = [TRADING_AS, INTRODUCTION].map((pattern) => new RegExp(pattern, 'iu').exec(name))
+  const [trading, first] = [TRADING_AS, INTRODUCTION].map((source) => new RegExp(source, 'iu').exec(name))
   if (!first || !LETTER_OR_DIGIT.test(name.slice(0, first.index))) return { named: name, outside: '' }
   if (trading) {
     const [before, after] = [name.slice(0, trading.index), name.slice(trading.index + trading[0].length)]
