@@ -23,6 +23,7 @@ const POLLING_MS = 50
 interface SandboxOptions {
   config: { dataDirectory: string; rpcUrls: readonly string[]; payTo: string | undefined }
   now: () => Date
+  onClockChange?: (isWrong: boolean) => void
   /** Receives a line when the chain is new and the response log was renamed. */
   log: (line: string) => void
 }
@@ -42,7 +43,7 @@ function signTransfer(buyer: { privateKey: Hex }, message: TransferAuthorization
 /**
  * The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void.
  */
-export async function openSandbox({ config, now, log }: SandboxOptions) {
+export async function openSandbox({ config, now, onClockChange = () => undefined, log }: SandboxOptions) {
   const directory = sandboxFolder(config.dataDirectory)
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
@@ -76,7 +77,7 @@ export async function openSandbox({ config, now, log }: SandboxOptions) {
       externals: {
         facilitator,
         settlementsLeft: () => facilitator.settlementsLeft(),
-        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now }),
+        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
         registry: { rpcUrl: chain.url, register },
         sandboxAccount: {

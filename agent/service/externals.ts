@@ -45,14 +45,17 @@ interface ExternalsOptions {
 /** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
 export async function openExternals({ config, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
+  const onClockChange = (isWrong: boolean) => {
+    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
+  }
   if (configured.kind === 'sandbox') {
-    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, now, log })
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, now, onClockChange, log })
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
   const { rpcUrls, payTo } = configured
   const [rpcUrl] = rpcUrls
   const deployment = DEPLOYMENTS[mode]
-  const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now })
+  const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now, onClockChange })
   const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
   const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (causes.some((cause) => cause instanceof WrongChain)) {

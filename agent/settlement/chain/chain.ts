@@ -68,6 +68,8 @@ const receiptSchema = z.object({
 interface ChainOptions {
   chainId: number
   now: () => Date
+  /** Called when the local clock becomes wrong or right. */
+  onClockChange?: (isWrong: boolean) => void
   pause?: (milliseconds: number) => Promise<unknown>
   /** Unfinished searches of logs that are kept in memory. */
   searchesMax?: number
@@ -87,8 +89,11 @@ export function openChain({ urls, ...options }: ChainOptions & { urls: readonly 
   return readChainWith(nodes, options)
 }
 
-export function readChainWith(nodes: readonly Rpc[], { chainId, now, pause, searchesMax }: ChainOptions): Chain {
-  const clock = new ClockCheck(now)
+export function readChainWith(
+  nodes: readonly Rpc[],
+  { chainId, now, onClockChange = () => undefined, pause, searchesMax }: ChainOptions,
+): Chain {
+  const clock = new ClockCheck(now, onClockChange)
   const searches = nodes.map((rpc) => {
     return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
   })

@@ -19,13 +19,19 @@ interface ObservedBlock {
 
 export class ClockCheck {
   readonly #now: () => Date
+  readonly #onChange: (isWrong: boolean) => void
   /** The last block that differed, and the kind of its difference. */
   #earlier: { kind: 'ahead' | 'behind'; number: bigint } | undefined
-  /** As the last blocks show. */
-  isWrong = false
+  #isWrong = false
 
-  constructor(now: () => Date) {
+  constructor(now: () => Date, onChange: (isWrong: boolean) => void) {
     this.#now = now
+    this.#onChange = onChange
+  }
+
+  /** Whether the clock is wrong by more than a minute, as far as the last observations show. */
+  get isWrong(): boolean {
+    return this.#isWrong
   }
 
   /** Whether a block is neither old nor ahead of the clock. */
@@ -44,9 +50,15 @@ export class ClockCheck {
     const kind = aheadMs > CLOCK_DIFFERENCE_MS_MAX ? 'ahead' : aheadMs < -CLOCK_DIFFERENCE_MS_MAX ? 'behind' : undefined
     const earlier = this.#earlier
     this.#earlier = kind && { kind, number: block.number }
-    if (kind === undefined) this.isWrong = false
+    if (kind === undefined) this.#set(false)
     // One block ahead can be that of a faulty node. Old blocks that do not advance are an outage of the chain.
-    else if (earlier?.kind === kind && (kind === 'ahead' || block.number > earlier.number)) this.isWrong = true
+    else if (earlier?.kind === kind && (kind === 'ahead' || block.number > earlier.number)) this.#set(true)
+  }
+
+  #set(isWrong: boolean): void {
+    if (isWrong === this.#isWrong) return
+    this.#isWrong = isWrong
+    this.#onChange(isWrong)
   }
 
   #aheadMs(time: bigint): number {

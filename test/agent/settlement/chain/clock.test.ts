@@ -6,11 +6,17 @@ const NOW = 1_800_000_000
 
 /** Whether the clock is wrong after each of these blocks, given as their distance from the clock and their number. */
 function verdicts(...blocks: [seconds: number, number: number][]): boolean[] {
-  const clock = new ClockCheck(() => new Date(NOW * 1000))
-  return blocks.map(([seconds, number]) => {
+  const changes: boolean[] = []
+  const clock = new ClockCheck(
+    () => new Date(NOW * 1000),
+    (isWrong) => void changes.push(isWrong),
+  )
+  const found = blocks.map(([seconds, number]) => {
     clock.note({ time: BigInt(NOW + seconds), number: BigInt(number) })
     return clock.isWrong
   })
+  expect(changes).to.deep.equal(found.filter((isWrong, index) => isWrong !== (found[index - 1] ?? false)))
+  return found
 }
 
 describe('[5.7.10] the check of the local clock', () => {

@@ -53,7 +53,10 @@ describe('an observation of the chain', () => {
       if (reply instanceof Error) throw reply
       return typeof reply === 'string' ? reply : viewOf(reply)
     })
-    const clock = new ClockCheck(() => new Date(now))
+    const clock = new ClockCheck(
+      () => new Date(now),
+      () => undefined,
+    )
     isClockWrong = () => clock.isWrong
     const pause = async (milliseconds: number) => pauses.push(milliseconds)
     return openObserver(rpcs, { chainId: CHAIN_ID, clock, pause })
