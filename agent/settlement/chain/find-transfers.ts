@@ -9,7 +9,7 @@ import { isTimeout } from '../rpc/time-limits.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 import type { NonceKey } from './token.ts'
 
-/** Nonces in one search. If a node refuses so many values of a topic, the search continues with half. */
+/** Nonces in one search. If a node refuses so many values of a topic, it is asked for half as many until a restart. */
 const VALUES_MAX = 1_000
 
 export interface PaymentQuery extends NonceKey {
@@ -26,15 +26,17 @@ interface FoundTransfer {
 
 export class TransferSearch {
   readonly #search = new RangeSearch(1)
+  #valuesMax = VALUES_MAX
 
   /** By {@link keyOf}. Rejects if the node cannot be read. */
   async find(rpc: Rpc, queries: readonly PaymentQuery[]): Promise<Map<string, FoundTransfer>> {
     const found = new Map<string, FoundTransfer>()
-    let size = Math.min(VALUES_MAX, queries.length)
+    let size = this.#valuesMax
     for (let start = 0; start < queries.length;)
       try {
         await this.#findPart(rpc, queries.slice(start, start + size), found)
         start += size
+        this.#valuesMax = size
       } catch (cause) {
         // After a time-out the next search has a smaller range. A node that refuses one nonce is out of order.
         if (!isTooWide(cause) || isTimeout(cause) || size === 1) throw cause

@@ -61,13 +61,35 @@ describe('the transfers of many payments', () => {
     expect(found.size).to.equal(PAYMENTS)
   })
 
-  it('are found with fewer nonces if a node refuses many, and searched once if the node is slow', async () => {
+  it('are found with fewer nonces after a node has refused many', async () => {
     queries.forEach((_, index) => pay(index))
-    expect((await new TransferSearch().find(nodeWith({ nonces: 15 }), queries)).size).to.equal(PAYMENTS)
+    const search = new TransferSearch()
+    const node = nodeWith({ nonces: 500 })
+    const many = Array.from({ length: 1_000 }, (_, index) => ({
+      ...(queries[0] as PaymentQuery),
+      nonce: nonceOf(index),
+    }))
+    expect((await search.find(node, many)).size).to.equal(PAYMENTS)
     calls = 0
+    await search.find(node, many)
+    expect(calls).to.equal(3)
+  })
+
+  it('are searched with all nonces after an outage, and once if the node is slow', async () => {
+    queries.forEach((_, index) => pay(index))
+    const search = new TransferSearch()
     const slow: Rpc = () => ((calls += 1), Promise.reject(Object.assign(new Error('slow'), { name: 'TimeoutError' })))
-    await new TransferSearch().find(slow, queries).catch(() => undefined)
-    expect(calls).to.equal(1)
+    const failing: Rpc = () => Promise.reject(new RpcError({ code: -32_603, message: 'internal error' }))
+    for (let time = 0; time < 10; time += 1) await search.find(slow, queries).catch(() => undefined)
+    expect(calls).to.equal(10)
+    for (let time = 0; time < 10; time += 1) await search.find(failing, queries).catch(() => undefined)
+    const counts: number[] = []
+    const node: Rpc = (method, params = []) => {
+      counts.push([(params[0] as { topics: unknown[] }).topics[2]].flat().length)
+      return nodeWith({})(method, params)
+    }
+    await search.find(node, queries)
+    expect(counts[0]).to.equal(PAYMENTS)
   })
 
   it('are those that follow the use of the nonce, of this payer and to this receiver', async () => {
