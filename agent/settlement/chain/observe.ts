@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited } from '../rpc/post-json.ts'
-import { readBlock } from './blocks.ts'
+import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import { FactoryFailed, ProvedNodes } from './proved-nodes.ts'
 import type { TransferCall, TransferTrial } from './token.ts'
@@ -127,7 +127,7 @@ async function readState(
   payments: readonly ObservedPayment[],
   { withFinal = false, transfer }: ObserveOptions,
 ): Promise<Omit<Observation, 'node'>> {
-  const final = withFinal ? await readBlock(rpc, 'finalized') : undefined
+  const final = withFinal ? await readFinalBlock(rpc) : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const result = await rpc('eth_call', [{ data }, 'latest']).catch((cause: unknown) => {
     throw transfer?.deployment ? new FactoryFailed(cause) : cause
@@ -164,7 +164,7 @@ async function completeHashes(
 async function checkFinal(
   rpc: Rpc,
   view: { number: bigint; checkedHash: string | undefined },
-  final: Awaited<ReturnType<typeof readBlock>>,
+  final: Awaited<ReturnType<typeof readFinalBlock>>,
 ): Promise<boolean> {
   if (final.number > view.number) return false
   if ((view.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()

@@ -2,7 +2,7 @@
  * The nodes of `RPC_URL`. With several, each is used only after it has proved that it shows the chain of the others.
  */
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
-import { readBlock } from './blocks.ts'
+import { readBlock, readFinalBlock } from './blocks.ts'
 
 /** A call that includes the factory of a payer has failed, which says nothing about the node. */
 export class FactoryFailed extends Error {
@@ -39,7 +39,7 @@ export class ProvedNodes {
    */
   async #prove(node: number): Promise<void> {
     if (this.#nodes.length === 1 || this.#proved.has(node)) return
-    const final = await readBlock(this.#rpc(node), 'finalized')
+    const final = await readFinalBlock(this.#rpc(node))
     for (const other of this.#proved) {
       const isEqual = await this.#isEqual(node, other, final).catch(() => undefined)
       if (isEqual === false) throw new WrongChain()
@@ -50,7 +50,7 @@ export class ProvedNodes {
 
   /** Whether two nodes have the same newest common final block. */
   async #isEqual(node: number, other: number, own: { number: bigint; hash: string }): Promise<boolean> {
-    const final = await readBlock(this.#rpc(other), 'finalized')
+    const final = await readFinalBlock(this.#rpc(other))
     const [lower, higher] = own.number < final.number ? [own, other] : [final, node]
     return (await readBlock(this.#rpc(higher), lower.number)).hash === lower.hash
   }

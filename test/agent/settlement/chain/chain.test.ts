@@ -243,6 +243,25 @@ describe('the nonce on chain', () => {
       })
   })
 
+  for (const reply of [{ result: null }, { error: { code: -32_602, message: 'unknown tag' } }]) {
+    it(`counts confirmations on a node that answers ${Object.keys(reply)[0]} to the tag finalized`, async () => {
+      const payment = await sign()
+      await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const paidAt = await head()
+      let newest = 0n
+      const node = await startNode(({ method, params }) => {
+        if (method !== 'eth_getBlockByNumber') return undefined
+        const block = { number: numberToHex(newest), hash: pad('0x1'), timestamp: '0x1' }
+        return params[0] === 'latest' ? { result: block } : params[0] === 'finalized' ? reply : undefined
+      })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      for (const confirmations of [0n, 899n, 900n]) {
+        newest = paidAt + confirmations
+        expect(await nonceState(payment)).to.include({ nonce: 'used', isFinal: confirmations === 900n })
+      }
+    })
+  }
+
   it('is found if the recorded first block is above the newest one', async () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
