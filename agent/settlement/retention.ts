@@ -30,13 +30,33 @@ interface RetentionOptions {
 }
 
 /** @returns a function that stops the removal and waits for the current batch */
-export function startRetention({ timer, ...options }: RetentionOptions): () => Promise<void> {
+export function startRetention({ log, chain, days, now, timer, report }: RetentionOptions): () => Promise<void> {
   let isStopped = false
   let cancel = (): void => undefined
+  let latest = 0
+
+  /** Whether the local clock agrees with the chain and has not been set back. */
+  async function isClockRight(): Promise<boolean> {
+    const { time } = await chain.observe([])
+    const clock = now().getTime()
+    const isSetBack = clock < latest
+    latest = clock
+    return !isSetBack && Math.abs(clock - Number(time) * 1000) <= CLOCK_ERROR_MS_MAX
+  }
+
+  /** Returns the time until the next batch. */
+  async function removeBatch(): Promise<number> {
+    if (!(await isClockRight())) {
+      report('clock_differs_from_chain', 'nothing is removed')
+      return RETRY_MS
+    }
+    const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
+    return count > 0 ? PAUSE_MS : DAY_MS
+  }
 
   async function run(): Promise<void> {
-    const milliseconds = await removeBatch(options).catch((cause: unknown) => {
-      options.report('retention_failed', cause)
+    const milliseconds = await removeBatch().catch((cause: unknown) => {
+      report('retention_failed', cause)
       return RETRY_MS
     })
     if (!isStopped) cancel = timer(() => void (currentRun = run()), milliseconds)
@@ -48,16 +68,4 @@ export function startRetention({ timer, ...options }: RetentionOptions): () => P
     cancel()
     await currentRun
   }
-}
-
-/** Returns the time until the next batch. */
-async function removeBatch({ log, chain, days, now, report }: Omit<RetentionOptions, 'timer'>): Promise<number> {
-  const { time } = await chain.observe([])
-  const clock = now().getTime()
-  if (Math.abs(clock - Number(time) * 1000) > CLOCK_ERROR_MS_MAX) {
-    report('clock_differs_from_chain', 'nothing is removed')
-    return RETRY_MS
-  }
-  const count = await log.prune({ before: new Date(clock - days * DAY_MS), max: BATCH_RECORDS })
-  return count > 0 ? PAUSE_MS : DAY_MS
 }

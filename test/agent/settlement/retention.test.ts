@@ -13,6 +13,7 @@ const NOW = Date.parse('2026-06-01T00:00:00.000Z')
 
 describe('the retention', () => {
   let log: ResponseLog
+  let clock: number
   let chainTime: () => Promise<number>
   let timers: { milliseconds: number; callback: () => void }[]
   let reports: string[]
@@ -20,6 +21,7 @@ describe('the retention', () => {
 
   beforeEach(async () => {
     log = new LmdbResponseLog(await makeTemporaryDirectory())
+    clock = NOW
     chainTime = async () => NOW
     timers = []
     reports = []
@@ -34,7 +36,7 @@ describe('the retention', () => {
       log,
       chain: { observe: async () => observationOf(new Date(await chainTime()), [], []) },
       days: 30,
-      now: () => new Date(NOW),
+      now: () => new Date(clock),
       timer: (callback, milliseconds) => {
         timers.push({ milliseconds, callback })
         return () => undefined
@@ -57,14 +59,11 @@ describe('the retention', () => {
     [31 * DAY_MS, false],
   ] as const) {
     it(`[5.6.4] ${isRemoved ? 'removes' : 'keeps'} an old record with a clock ${difference / 1000} s ahead`, async () => {
-      const young = { identity: 'young', updated_at: new Date(NOW - 30 * DAY_MS + 1000).toISOString() }
-      await storeRecord(log, makeRecord({ ...record, ...young }))
-      chainTime = async () => NOW - difference
+      chainTime = async () => clock - difference
       const stop = start()
       await untilScheduled(1)
       await stop()
       expect(await isKept()).to.equal(!isRemoved)
-      expect(await log.read('young')).not.to.equal(undefined)
       expect(reports).to.deep.equal(isRemoved ? [] : ['clock_differs_from_chain'])
     })
   }
@@ -79,5 +78,26 @@ describe('the retention', () => {
     await untilScheduled(2)
     await stop()
     expect([timers[0]?.milliseconds, await isKept()]).to.deep.equal([LIMIT_MS, false])
+  })
+
+  it('[5.6.4] removes nothing in the run after the clock was set back', async () => {
+    const young = makeRecord({
+      ...record,
+      identity: 'young',
+      updated_at: new Date(NOW - 30 * DAY_MS + 1000).toISOString(),
+    })
+    await storeRecord(log, young)
+    const stop = start()
+    await untilScheduled(1)
+    expect(await log.read('young')).not.to.equal(undefined)
+    clock -= 1
+    timers[0]?.callback()
+    await untilScheduled(2)
+    expect(reports).to.deep.equal(['clock_differs_from_chain'])
+    clock += 2000
+    timers[1]?.callback()
+    await untilScheduled(3)
+    await stop()
+    expect(await log.read('young')).to.equal(undefined)
   })
 })
