@@ -56,10 +56,8 @@ async function describeNode(
   const cause: unknown = node.reason
   if (cause instanceof WrongChain) return failed(`belongs to another chain: name a node of chain ${chainId} in RPC_URL`)
   if (url !== undefined && cause instanceof RpcError && (await isAnswering(url)))
-    return unusable(
-      'lacks the block tag finalized, or refuses an eth_call without a contract: name another node in RPC_URL',
-    )
-  return unusable('does not answer, or not with a result: check its URL and key in RPC_URL, or name another node')
+    return unusable('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
+  return unusable('does not answer, or refuses every call: check its URL and key in RPC_URL, or name another node')
 }
 
 const isFresh = (node: Node, { now }: Subject) => node.status === 'fulfilled' && isNear(node.value.time, now())
