@@ -1,6 +1,6 @@
 /**
- * The first visible sheet of an .xlsx file. The reader inflates no part beyond the length that the archive states, so
- * these lengths are checked before it reads.
+ * The first visible sheet of an .xlsx file. The archive is inflated once before it is read, to count its bytes, because
+ * the sizes that it states can be wrong.
  */
 import { streamXlsxRows } from 'hucre/xlsx'
 import type { Cell } from './cell.ts'
@@ -9,17 +9,22 @@ import { TableError } from './table-error.ts'
 const INFLATED_MIB_MAX = 64
 /** The sheet of 20,000 equal rows has 30. A part that is made to be slow has up to 1,000. */
 const INFLATION_MAX = 100
+const TOO_LARGE = `inflates to more than ${INFLATED_MIB_MAX} MiB, or ${INFLATION_MAX} times its size`
 /** Of a part, at any inflation. */
 const PART_BYTES_FREE = 1024 * 1024
 const ENTRIES_MAX = 4096
 /** Of the rectangle around all cells, which is in memory. */
 const CELLS_MAX = 5_000_000
+const WORKBOOK = /(?:^|\/)workbook\.xml$/
+/** A workbook lists its sheets near the beginning. */
+const WORKBOOK_CHARACTERS_MAX = 256 * 1024
+const SHEET = /<(?:\w+:)?sheet\s[^<>]*>/g
+const HIDDEN = /\sstate\s*=\s*["'](?:very)?hidden["']/i
 
 export async function readSheet(bytes: Uint8Array, name: string): Promise<Cell[][]> {
   try {
-    const entries = readEntries(bytes, name)
-    requireSmall(entries, name)
-    return await readRows(bytes, { name, sheet: await findVisible(entries) })
+    const workbook = await inspect(bytes, name)
+    return await readRows(bytes, { name, sheet: findVisible(workbook) })
   } catch (cause) {
     if (cause instanceof TableError) throw cause
     throw new TableError(`${name} is not an .xlsx file that can be read`, { cause })
@@ -54,93 +59,55 @@ function toCell(value: unknown): Cell {
   return typeof value === 'number' || typeof value === 'boolean' || value instanceof Date ? value : null
 }
 
-/** The sheets stand near the beginning of a workbook. */
-const WORKBOOK_CHARACTERS_MAX = 256 * 1024
-const WORKBOOK = /(?:^|\/)workbook\.xml$/
-const SHEET = /<(?:\w+:)?sheet\s[^<>]*>/g
-const HIDDEN = /\sstate\s*=\s*["'](?:very)?hidden["']/i
-
-/** The index of the first visible sheet, or 0 if all are hidden. */
-async function findVisible(entries: readonly Entry[]): Promise<number> {
-  const workbook = entries.find(({ path }) => WORKBOOK.test(path))
-  const sheets = (workbook ? await readStart(workbook) : '').match(SHEET) ?? []
-  return Math.max(
-    0,
-    sheets.findIndex((sheet) => !HIDDEN.test(sheet)),
-  )
-}
-
-/** The first characters of an entry, which can inflate to far more. */
-async function readStart({ packed, isStored }: Entry): Promise<string> {
-  if (isStored) return decoder.decode(packed)
-  const inflated = new Blob([new Uint8Array(packed)])
-    .stream()
-    .pipeThrough(new DecompressionStream('deflate-raw'))
-    .getReader()
-  let text = ''
-  for (let part = await inflated.read(); !part.done; part = await inflated.read()) {
-    text += decoder.decode(part.value)
-    if (text.length > WORKBOOK_CHARACTERS_MAX) break
-  }
-  await inflated.cancel()
-  return text
-}
-
 const END_OF_DIRECTORY = 0x06054b50
 const DIRECTORY_ENTRY = 0x02014b50
 const END_BYTES = 22
 const COMMENT_BYTES_MAX = 65_535
 const STORED = 0
-const DATA_DESCRIPTOR_FLAG = 8
 const ZIP64_FIELD = 1
 /** Marks a number that is in the zip64 field, in eight bytes. Some writers do this for all. */
 const IN_ZIP64 = 0xffffffff
 const COUNT_IN_ZIP64 = 0xffff
-/** Bytes that deflate can make of one. */
-const DEFLATE_RATIO_MAX = 1032
 
-/** A part of the archive, as its directory describes it. */
-interface Entry {
-  path: string
-  isStored: boolean
-  /** The length that the archive states, or the most that it can be. */
-  length: number
-  packed: Uint8Array
-}
-
-/** @throws if an entry of the archive, or all together, can inflate to too many bytes */
-function requireSmall(entries: readonly Entry[], name: string): void {
-  let left = INFLATED_MIB_MAX * 1024 ** 2
-  for (const { length, packed } of entries) {
-    left -= length
-    if (left < 0 || length > Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
-      throw new TableError(`${name} inflates to more than ${INFLATED_MIB_MAX} MiB, or ${INFLATION_MAX} times its size`)
-  }
-}
-
-function readEntries(bytes: Uint8Array, name: string): Entry[] {
+/**
+ * Inflates each part, and counts its bytes.
+ * @returns the beginning of the workbook, or nothing if it has an unusual name
+ * @throws if an entry of the archive, or all together, inflate to too many bytes
+ */
+async function inspect(bytes: Uint8Array, name: string): Promise<string> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const directory = findDirectory(view)
   if (directory.entries > ENTRIES_MAX) throw new TableError(`${name} has more than ${ENTRIES_MAX} parts`)
-  let { at } = directory
-  return Array.from({ length: directory.entries }, () => {
+  let left = INFLATED_MIB_MAX * 1024 ** 2
+  let workbook = ''
+  for (let { at } = directory, entry = 0; entry < directory.entries; entry += 1) {
     if (view.getUint32(at, true) !== DIRECTORY_ENTRY) throw new Error('The directory of the archive is damaged')
-    const [stated = 0, packedLength = 0, local = 0] = readNumbers(view, at)
-    const isStored = view.getUint16(at + 10, true) === STORED
-    // The reader takes these lengths from the data descriptor, and inflates without a limit if none is stated.
-    if (!isStored && packedLength === 0 && (view.getUint16(at + 8, true) & DATA_DESCRIPTOR_FLAG) !== 0)
-      throw new Error('An entry has no length')
+    const { packedLength, local } = readEntry(view, at)
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
+    const packed = bytes.subarray(start, start + packedLength)
+    const most = Math.min(left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
     const lengths = [28, 30, 32].map((field) => view.getUint16(at + field, true))
-    const path = decoder.decode(bytes.subarray(at + 46, at + 46 + (lengths[0] ?? 0)))
-    at += lengths.reduce((sum, length) => sum + length, 46)
-    return {
-      path,
-      isStored,
-      length: Math.max(stated || DEFLATE_RATIO_MAX * packedLength, packedLength),
-      packed: bytes.subarray(start, start + packedLength),
+    const isWorkbook = WORKBOOK.test(decoder.decode(bytes.subarray(at + 46, at + 46 + (lengths[0] ?? 0))))
+    let length = 0
+    for await (const part of view.getUint16(at + 10, true) === STORED ? [packed] : inflate(packed)) {
+      length += part.length
+      if (length > most)
+        throw new TableError(`${name} ${TOO_LARGE}`)
+      if (isWorkbook && workbook.length < WORKBOOK_CHARACTERS_MAX) workbook += decoder.decode(part)
     }
-  })
+    left -= length
+    at += lengths.reduce((sum, each) => sum + each, 46)
+  }
+  return workbook
+}
+
+/** The index of the first visible sheet, or 0 if all are hidden. */
+function findVisible(workbook: string): number {
+  const sheets = workbook.match(SHEET) ?? []
+  return Math.max(
+    0,
+    sheets.findIndex((sheet) => !HIDDEN.test(sheet)),
+  )
 }
 
 /** The number of entries in the directory, and its place. */
@@ -160,18 +127,33 @@ function findDirectory(view: DataView): { entries: number; at: number } {
   return { entries: wideNumber(view, zip64 + 32), at: wideNumber(view, zip64 + 48) }
 }
 
-/** The length of an entry, its compressed length, and the place of its local header, as the directory states them. */
-function readNumbers(view: DataView, at: number): number[] {
+/** The compressed length of an entry, and the place of its local header. */
+function readEntry(view: DataView, at: number): { packedLength: number; local: number } {
   const numbers = [24, 20, 42].map((field) => view.getUint32(at + field, true))
-  if (!numbers.includes(IN_ZIP64)) return numbers
-  let field = at + 46 + view.getUint16(at + 28, true)
-  while (view.getUint16(field, true) !== ZIP64_FIELD) field += 4 + view.getUint16(field + 2, true)
-  let next = field + 4
-  return numbers.map((number) => {
-    if (number !== IN_ZIP64) return number
-    next += 8
-    return wideNumber(view, next - 8)
-  })
+  if (numbers.includes(IN_ZIP64)) {
+    let field = at + 46 + view.getUint16(at + 28, true)
+    while (view.getUint16(field, true) !== ZIP64_FIELD) field += 4 + view.getUint16(field + 2, true)
+    let next = field + 4
+    for (const [index, number] of numbers.entries())
+      if (number === IN_ZIP64) {
+        numbers[index] = wideNumber(view, next)
+        next += 8
+      }
+  }
+  const [, packedLength = 0, local = 0] = numbers
+  return { packedLength, local }
 }
 
 const wideNumber = (view: DataView, at: number): number => Number(view.getBigUint64(at, true))
+
+async function* inflate(packed: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  const reader = new Blob([packed as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream('deflate-raw'))
+    .getReader()
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value
+  } finally {
+    await reader.cancel()
+  }
+}
