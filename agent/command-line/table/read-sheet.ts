@@ -91,8 +91,7 @@ async function inspect(bytes: Uint8Array, name: string): Promise<string> {
     let length = 0
     for await (const part of view.getUint16(at + 10, true) === STORED ? [packed] : inflate(packed)) {
       length += part.length
-      if (length > most)
-        throw new TableError(`${name} ${TOO_LARGE}`)
+      if (length > most) throw new TableError(`${name} ${TOO_LARGE}`)
       if (isWorkbook && workbook.length < WORKBOOK_CHARACTERS_MAX) workbook += decoder.decode(part)
     }
     left -= length
