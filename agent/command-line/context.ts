@@ -34,8 +34,8 @@ export type CommandResult = boolean | number
 export const EXIT_USAGE = 2
 
 /**
- * Finds the service that is meant when the user names none. The data directory has the folder of the purchases, and of
- * the sandbox with its buyer's key.
+ * Finds the service that is meant when the user names none. Its data directory contains the folders of the purchases
+ * and of the sandbox. The sandbox has the buyer's key.
  */
 export type FindService = (
   context: CliContext,

@@ -74,7 +74,7 @@ interface CachedRecord {
 
 /** Bounds the cache. A body has from one kilobyte to one megabyte. */
 const CACHED_CHARACTERS_MAX = 4 * 1024 * 1024
-/** The other members of a record, about. */
+/** The size that is assumed for the other members of a record. */
 const MEMBERS_CHARACTERS = 4 * 1024
 
 interface LmdbLogOptions {

@@ -69,8 +69,10 @@ describe('a purchase in the page', () => {
 
   it('reads a number as people type it, and every other text as a name', async () => {
     await open()
-    await fill({ text: ' CRO 73,848 ' })
-    expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Look up, 0.001 USDC')
+    for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
+      await fill({ text: typed })
+      expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
+    }
     await fill({ text: 'Plain Fixture' })
     expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
     await pay()
@@ -395,7 +397,7 @@ describe('a purchase in the page', () => {
   })
 
   describe('with a wallet', () => {
-    it('pays with its account on the network of the service, and takes its first announcement', async () => {
+    it('pays from its account on the network of the service, and ignores a second announcement of it', async () => {
       let chain = '0x1'
       const choose = () => void (chain = '0x14a34')
       const calls = await addWallet({ eth_chainId: () => chain, wallet_switchEthereumChain: choose })
@@ -458,20 +460,23 @@ describe('a purchase in the page', () => {
   })
 
   describe('of a malicious service', () => {
-    it('gets no signature for a quote with another receiver', async () => {
-      await holdRequests((paused) => {
-        const header = paused.responseHeaders.find(({ name }) => name.toUpperCase() === 'PAYMENT-REQUIRED')
-        if (!header) return void paused.continue()
-        const quote = decodePaymentRequiredHeader(header.value)
-        quote.accepts[0]!.payTo = STRANGER
-        void paused.fulfill(402, { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote) }, '{}')
+    for (const part of ['receiver', 'resource'])
+      it(`gets no signature for a quote with another ${part}`, async () => {
+        await holdRequests((paused) => {
+          const header = paused.responseHeaders.find(({ name }) => name.toUpperCase() === 'PAYMENT-REQUIRED')
+          if (!header) return void paused.continue()
+          const quote = decodePaymentRequiredHeader(header.value)
+          for (const each of quote.accepts) if (part === 'receiver') each.payTo = STRANGER
+          if (part === 'resource') quote.resource.url = `${service.url}/api/v1/company/73848`
+          const sent = encodePaymentRequiredHeader(quote)
+          void paused.fulfill(402, { 'PAYMENT-REQUIRED': sent }, '{}')
+        })
+        const calls = await addWallet()
+        await open(SYNTHETIC)
+        await pay('stub')
+        await status(/Nothing was signed/)
+        expect(calls).to.not.include('eth_signTypedData_v4')
       })
-      const calls = await addWallet()
-      await open(SYNTHETIC)
-      await pay('stub')
-      await status(/Nothing was signed/)
-      expect(calls).to.not.include('eth_signTypedData_v4')
-    })
 
     it('gets one signature for an endless 402', async () => {
       const refusal = JSON.stringify({ error: { code: 'payment_invalid', message: 'No.' } })

@@ -78,7 +78,7 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   return { rows, purchased, ...estimate(operations, purchased, options) }
 }
 
-/** The operations with which the row can have been bought: as asked, also by earlier versions, and as chosen. */
+/** The operations that can have bought the row: as asked, as earlier versions asked, and as chosen. */
 function wantedBy(listed: ListedRow, choices: PlanOptions['choices']) {
   const number = listed.kind === 'empty' ? undefined : choices?.get(reviewKey(listed.cells))
   const parsed = number === undefined ? undefined : parseOperation(lookup, { company_number: number })

@@ -109,8 +109,8 @@ function findSeparator(text: string): string {
 }
 
 /**
- * Whether most rows have no more fields than the first row. If the first row has several fields, at least half of the
- * other rows must have several too.
+ * A table: most rows have at most as many fields as the first row. Below a first row of several fields, at least half
+ * of the rows have several too.
  * @param counts the number of fields of each row. Empty fields beyond the length of the first row do not count
  */
 function isTable([fields = 0, ...others]: readonly number[]): boolean {

@@ -100,7 +100,7 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
 /** Refuses a request and ends its connection, although the client may still send the rest of the body. */
 export function refuseAndClose(response: ServerResponse, refusal: Refusal): void {
   const { req } = response
-  // `writeAndClose` sends its own.
+  // `writeAndClose` sends this header itself.
   response.removeHeader('Connection')
   writeAndClose(req.socket, refusal, { headers: response.getHeaders(), method: req.method })
   req.resume()

@@ -459,14 +459,14 @@ describe('a sale', () => {
     }
   })
 
-  /** What the first process sees in its calls to chain and facilitator, after the other one has sold. */
+  /** What chain and facilitator answer after another process has sold. */
   const SOLD_ELSEWHERE: Record<string, { observed?: object; verified?: () => unknown }> = {
     'a used nonce': { observed: { isNonceUsed: true } },
     'no answer of the facilitator': { verified: () => expect.fail('no answer') },
     'data without the company': { verified: () => (sale.context.terms = { ...testTerms, mode: 'mainnet' }) },
   }
   for (const [name, { observed = {}, verified }] of Object.entries(SOLD_ELSEWHERE))
-    it(`is answered from the record of another process that sells it after the replay step, despite ${name}`, async () => {
+    it(`is answered from the record if another process sells it after the replay step, with ${name}`, async () => {
       await sale.import()
       const { verify, observe } = sale.script
       const elsewhere: Outcome[] = []

@@ -43,7 +43,7 @@ describe('the check of an authorization on chain', () => {
     ['open', 999, UNUSED, 1000],
     ['unfunded', 999, UNUSED, 1001],
   ] as const)
-    it(`says ${state} at ${time} s, for the amount ${amount}`, async () => {
+    it(`is ${state} at ${time} s if the price is ${amount}`, async () => {
       expect(await nodeWith(time, word, balance).read(AUTHORIZATION, amount)).to.equal(state)
     })
 

@@ -490,7 +490,7 @@ describe('the client', () => {
     })
   }
 
-  it('[12.20] buys the batch of a file, with numbers as people type them, and says what is charged before it signs', async () => {
+  it('[12.20] buys a batch from a file with numbers as people type them, after a notice of what is charged', async () => {
     terms = { amount: '2000' }
     const file = join(directory, 'inputs.json')
     const body = '{"operation":"lookup","inputs":[{"company_number":"335801"},{"company_number":"8"}]}'
