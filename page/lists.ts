@@ -228,7 +228,7 @@ file.addEventListener('change', () => void take())
 const kept = history.state as Given | null
 // A person can type or choose a file before this code has loaded.
 if (lines.value !== '' || file.value !== '') void take()
-else if (kept?.bytes) {
+else if (kept) {
   if (kept.separator) lines.value = new TextDecoder().decode(kept.bytes)
   void read(kept)
 }

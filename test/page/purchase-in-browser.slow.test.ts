@@ -1,5 +1,5 @@
 /** Purchases through the page in Chromium, as a person makes them: reloads, tabs, wallets, and a malicious service. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
@@ -19,9 +19,6 @@ const STORED = `new Promise((resolve) => {
     keys.onsuccess = () => resolve(keys.result.some((name) => /^[0-9a-f]{64}-/.test(name)))
   }
 })`
-/** The sandbox in which the page of an earlier version bought. */
-const BEFORE = 'http://127.0.0.1:45992'
-const PAYMENT = 'payment-signature'
 const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
 const REGISTERED = [
   registerRow(),
@@ -190,53 +187,6 @@ describe('a purchase in the page', () => {
     await page.waitForEvent('load')
     await seen('#bought', /Not sold/)
     expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
-  })
-
-  it('of an earlier version is shown, is not bought again, and is sent again without an answer', async () => {
-    const before = await startTestService({ environment: { BASE_URL: BEFORE } })
-    const sent: (string | undefined)[] = []
-    await page.route(`${BEFORE}/**`, async (route) => {
-      const { [PAYMENT]: payment, accept = '' } = route.request().headers()
-      if (payment) sent.push(payment)
-      const url = route.request().url().replace(BEFORE, before.localUrl)
-      await route.fulfill({
-        response: await route.fetch({ url, headers: { accept, ...(payment && { [PAYMENT]: payment }) } }),
-      })
-    })
-    // Its record, refusal, batch, payment without an answer, known receiver, and the time of a trial of its storage.
-    const file = new URL(import.meta.resolve('#root/test/fixtures/former-page.json'))
-    const entries = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>
-    await page.goto(`${BEFORE}/docs`)
-    await page.evaluate(`new Promise((resolve) => {
-      const request = indexedDB.open('irish-company-purchases')
-      request.onupgradeneeded = () => request.result.createObjectStore('entries')
-      request.onsuccess = () => {
-        const transaction = request.result.transaction('entries', 'readwrite')
-        const add = ([name, text]) => transaction.objectStore('entries').add(text, name)
-        Object.entries(${JSON.stringify(entries)}).forEach(add)
-        transaction.oncomplete = () => resolve(request.result.close())
-      }
-    })`)
-    await page.goto(BEFORE + SYNTHETIC)
-    await sold(/SYNTHETIC TEST COMPANY LIMITED/)
-    await page.goto(`${BEFORE}/?operation=lookup&company_number=999`)
-    await status(/no company with this number.*Not sold, and nothing was charged/)
-    await page.goto(`${BEFORE}/?operation=list`)
-    await page.evaluate(`history.replaceState('2026-11-28T14:06:28.359Z', '')`)
-    await page.reload()
-    await page.fill('#lines', '100001\n100003')
-    await seen('#answer', /2 paid, 0 open, 0 to pay/)
-    expect(sent).to.deep.equal([])
-    await page.goto(`${BEFORE}/?operation=search&q=sample+trading&limit=5`)
-    await status(/Not sold/)
-    const unanswered = Object.values(entries).find((text) => text.includes('"answer": null')) ?? '{}'
-    expect(sent).to.deep.equal([(JSON.parse(unanswered) as { payment?: string }).payment])
-    await page.goto(BEFORE)
-    await seen('#bought', /sample trading[^]*Not sold[^]*2 rows[^]*Sold\.[^]*999[^]*Not sold[^]*00000000[^]*Sold\./)
-    // The receiver of this service is another one.
-    await ask('fixture')
-    await status(/Nothing was signed/)
-    await before.stop()
   })
 
   describe('of a list', () => {

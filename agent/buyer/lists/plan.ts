@@ -67,10 +67,9 @@ export interface PlanOptions {
 export async function planList(list: List, options: PlanOptions): Promise<Plan> {
   const { baseUrl, isBatched } = options
   const keyOf = (operation: Operation) => rowKey(baseUrl, operation)
-  const wanted = list.rows.map((listed) => wantedBy(listed, options.choices))
   const purchased = await readPurchasedRows(options.storage, options)
   const rows: PlannedRow[] = []
-  for (const each of wanted) rows.push(await planRow(each, purchased, options))
+  for (const listed of list.rows) rows.push(await planRow(listed, purchased, options))
   const operations = new Map(
     rows.flatMap(({ operation, known }) => (operation && !known ? [[keyOf(operation), operation]] : [])),
   )
@@ -78,24 +77,18 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   return { rows, purchased, ...estimate(operations, purchased, options) }
 }
 
-/** The operations that can have bought the row: as asked, as earlier versions asked, and as chosen. */
-function wantedBy(listed: ListedRow, choices: PlanOptions['choices']) {
+/** Plans what the row asks for, or the record of the number that a person has chosen for it. */
+async function planRow(
+  listed: ListedRow,
+  { rows }: PurchasedRows,
+  { storage, baseUrl, choices }: PlanOptions,
+): Promise<PlannedRow> {
+  const { operation } = listed
   const number = listed.kind === 'empty' ? undefined : choices?.get(reviewKey(listed.cells))
   const parsed = number === undefined ? undefined : parseOperation(lookup, { company_number: number })
-  const chosen = parsed?.kind === 'valid' ? parsed.operation : undefined
-  const asked = listed.operation ? [listed.operation, ...(listed.former ?? [])] : []
-  return { listed, number, chosen, asked }
-}
-
-async function planRow(
-  { listed, number, chosen, asked }: ReturnType<typeof wantedBy>,
-  { rows }: PurchasedRows,
-  { storage, baseUrl }: PlanOptions,
-): Promise<PlannedRow> {
-  const stateOf = (operation: Operation) => rows.get(rowKey(baseUrl, operation))?.state ?? 'none'
-  const operation = asked.find((each) => !maySign(stateOf(each))) ?? asked[0]
-  if (!chosen || number === undefined) return { listed, operation, isChosen: false, known: undefined }
-  const isBought = !maySign(stateOf(chosen))
+  if (number === undefined || parsed?.kind !== 'valid') return { listed, operation, isChosen: false, known: undefined }
+  const chosen = parsed.operation
+  const isBought = !maySign(rows.get(rowKey(baseUrl, chosen))?.state ?? 'none')
   const saved = operation && rows.get(rowKey(baseUrl, operation))
   const result = !isBought && saved && (await readPaidResult(storage, operation, saved))
   return { listed, operation: chosen, isChosen: true, known: result ? choose(result, number) : undefined }

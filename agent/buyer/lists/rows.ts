@@ -14,8 +14,6 @@ export interface ParsedRow {
   kind: 'valid' | 'invalid' | 'empty'
   /** Undefined unless the row is valid. */
   operation?: Operation
-  /** What earlier versions have bought for such a row. */
-  former?: readonly Operation[]
   notes: string[]
 }
 
@@ -57,13 +55,7 @@ export function parseRow(cells: RowCells): ParsedRow {
   if (input.name === undefined && input.company_number === undefined) return { kind: 'empty', notes }
   const only = numberOf(input)
   const looked = only === undefined ? undefined : parseOperation(lookup, { company_number: only })
-  if (looked?.kind === 'valid') {
-    const former = [input, { company_number: only }].flatMap((each) => {
-      const parsed = parseOperation(resolve, each)
-      return parsed.kind === 'valid' ? [parsed.operation] : []
-    })
-    return { kind: 'valid', operation: looked.operation, former, notes }
-  }
+  if (looked?.kind === 'valid') return { kind: 'valid', operation: looked.operation, notes }
   for (;;) {
     const parsed = parseOperation(resolve, input)
     if (parsed.kind === 'valid') return { kind: 'valid', operation: parsed.operation, notes }

@@ -18,8 +18,8 @@ const stateSchema = z.strictObject({
   reported: z.array(changeSchema),
   /** The newest record of each company, or null without one. */
   companies: z.record(z.string(), companySchema.nullable()),
-  /** The last records of companies that have none now. States of earlier versions lack it. */
-  removed: z.record(z.string(), companySchema).optional(),
+  /** The last records of companies that have none now. */
+  removed: z.record(z.string(), companySchema),
   /**
    * The purchases that are under way. The run after an interruption makes the same requests, so that it finds their
    * payments.
@@ -35,7 +35,7 @@ export type Records = Record<string, Company | null>
 /** @throws an error if the file is not a state of this service */
 export async function readState(file: string, { url, mode }: Pick<WatchState, 'url' | 'mode'>): Promise<WatchState> {
   const text = await readFile(file, 'utf8').catch(ifMissing(undefined))
-  if (text === undefined) return { url, mode, reported: [], companies: {} }
+  if (text === undefined) return { url, mode, reported: [], companies: {}, removed: {} }
   const state = stateSchema.safeParse(parseJson(text)).data
   if (state?.url === url && state.mode === mode) return state
   throw new Error(`${file} is not a state of this command for ${url} on ${mode}. Nothing was signed`)

@@ -58,7 +58,7 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
-    const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed ?? {}))]
+    const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed))]
     await writeTable(reportFile, toRows(all), { format: options.table.format })
   }
   const paidBefore = await purchases.paid()
