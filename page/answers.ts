@@ -7,6 +7,7 @@ import type { Operation } from '../agent/operation/operation.ts'
 import type { ResolveResponse } from '../agent/operation/resolve.ts'
 import { SCORE_MAX, type Candidate } from '../agent/operation/result.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
+import { DAY_MS } from '../store/base/day.ts'
 import type { Company } from '../store/dataset/company.ts'
 import { create, find, link, paragraph, table, type Content } from './elements.ts'
 import { form, shownFields, urlOf } from './question.ts'
@@ -72,7 +73,9 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   },
   history: (answer: HistoryResponse) => [
     create('h1', {}, answer.versions.at(-1)?.company?.legal_name ?? `Company ${answer.company_number}`),
-    paragraph(`Recorded since ${showDay(answer.complete_since)}, ${plural(answer.gaps.length, 'day')} without a file.`),
+    paragraph(
+      `Recorded since ${showDay(answer.complete_since)}, ${plural(countDays(answer.gaps), 'day')} without a file.`,
+    ),
     table(VERSION_HEADS.map(toHead), answer.versions.map((...each) => versionCells(...each).map(toWords)).toReversed()),
     answer.next_before &&
       link(urlOf('history', { company_number: answer.company_number, before: answer.next_before }), 'Earlier'),
@@ -106,6 +109,9 @@ function showCandidates(answer: Parameters<typeof candidateRows>[0]): Content {
 }
 
 export const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const countDays = (gaps: HistoryResponse['gaps']): number =>
+  gaps.reduce((days, { from, to }) => days + (Date.parse(to) - Date.parse(from)) / DAY_MS + 1, 0)
 
 function showChange(change: ChangesResponse['changes'][number]): Content[] {
   const [date, number = '', ...others] = changeCells(change).map(toWords)

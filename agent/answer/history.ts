@@ -5,9 +5,9 @@ import type { asOf } from '../operation/as-of.ts'
 import { isWithin, type changes, type ChangesResponse } from '../operation/changes.ts'
 import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/history.ts'
 import { refused } from '../operation/outcome.ts'
-import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
+import { fieldSchema } from '../operation/result.ts'
 import { isSynthetic, type AnswerFunction, type AnswerContext } from './registers.ts'
-import { DAY_MS, toDay } from '../../store/base/day.ts'
+import { toDay } from '../../store/base/day.ts'
 
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 
@@ -55,7 +55,7 @@ export const answerHistory: AnswerFunction<typeof history> = ({ company_number, 
     versions: page.map((version, at) => toVersion(version, read[at + 1])).toReversed(),
     next_before: read.length > page.length ? (page.at(-1)?.since.key ?? null) : null,
     complete_since: oldest.date,
-    gaps: journal.gaps(oldest.date, newest.date).slice(-GAPS_MAX),
+    gaps: journal.gaps(oldest.date, newest.date),
     ...provenance,
   }
   return { kind: 'computed', answer }
@@ -85,11 +85,10 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   if (since > newest.date || last < oldest.date) return refused({ code: 'date_not_covered', provenance })
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
-  // Earlier days would not be listed.
-  const firstGap = toDay(Date.parse(oldest.date) - GAPS_MAX * DAY_MS)
   const answer = {
     ...readPage(journal.changes({ since, until: last, after, companyNumbers: company_numbers }), input, context),
-    gaps: journal.gaps(since < firstGap ? firstGap : since, last).slice(-GAPS_MAX),
+    complete_since: oldest.date,
+    gaps: journal.gaps(since, until ?? newest.date),
     ...(company_numbers && {
       not_in_register: company_numbers.filter((number) => !isSynthetic(number, context) && !journal.has(number)),
     }),

@@ -31,12 +31,16 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
     ...toTable(versions.map(versionCells), VERSION_HEADS),
     `The history is complete since ${complete_since}.`,
   ],
-  changes: ({ changes, next_cursor }: ChangesResponse) => [
+  changes: ({ changes, next_cursor, gaps }: ChangesResponse) => [
     ...toTable(changes.map(changeCells), CHANGE_HEADS),
+    ...(gaps.length === 0 ? [] : [`Days without a file: ${gaps.map(showGap).join(', ')}`]),
     ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
   ],
   batch: ({ results }: { results: BatchResult[] }) => toTable(results.map(resultCells), RESULT_HEADS),
 }
+
+export const showGap = ({ from, to }: ChangesResponse['gaps'][number]): string =>
+  from === to ? from : `${from} to ${to}`
 
 export const VERSION_HEADS = ['from', 'until', 'state', 'name', 'status', 'changed']
 

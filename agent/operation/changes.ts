@@ -25,6 +25,8 @@ export const changeSchema = z.strictObject({
 const changesResponseSchema = z.strictObject({
   changes: z.array(changeSchema).max(CHANGES_MAX),
   next_cursor: z.string().nullable(),
+  /** The day of the oldest file. */
+  complete_since: z.iso.date(),
   gaps: gapsSchema,
   /** Present if the input has company numbers. */
   not_in_register: z.array(z.string()).optional(),
@@ -67,7 +69,8 @@ const EXAMPLE_ANSWER: ChangesResponse = {
     },
   ],
   next_cursor: null,
-  gaps: ['2026-01-02'],
+  complete_since: SYNTHETIC_DAY,
+  gaps: [{ from: '2026-01-02', to: '2026-01-02' }],
   ...SYNTHETIC_PROVENANCE,
 }
 

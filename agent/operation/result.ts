@@ -23,10 +23,8 @@ export const dataErrorSchema = z.strictObject({
 
 export const fieldSchema = companySchema.omit({ company_number: true }).keyof()
 
-/** The newest are listed, about 13 KB. */
-export const GAPS_MAX = 1_000
-/** Days without a file, in order. */
-export const gapsSchema = z.array(z.iso.date()).max(GAPS_MAX)
+/** The ranges of days without a file, in order. Both days are part of a range. */
+export const gapsSchema = z.array(z.strictObject({ from: z.iso.date(), to: z.iso.date() }))
 
 /** One company with its source (contract 2.3). */
 export const companyResponseSchema = z.strictObject({

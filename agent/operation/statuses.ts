@@ -7,18 +7,25 @@ const TEXT_CHARACTERS_MAX = 240
 const NOT_SHOWN = /[^A-Za-z0-9 .,'()/-]/g
 
 export function showStatuses(statuses: readonly (string | null)[]): string {
-  const shown = new Set(
-    statuses.flatMap((status) =>
-      status === null ? [] : [status.trim().replace(NOT_SHOWN, '?').slice(0, STATUS_CHARACTERS_SHOWN_MAX)],
-    ),
-  )
+  const show = (status: string) => cutText(status.trim().replace(NOT_SHOWN, '?'), STATUS_CHARACTERS_SHOWN_MAX)
+  const shown = new Set(statuses.flatMap((status) => (status === null ? [] : [show(status)])))
+  const sorted = [...shown].toSorted()
   let text = ''
-  for (const status of [...shown].toSorted()) {
+  for (const [at, status] of sorted.entries()) {
     const longer = text === '' ? status : `${text}, ${status}`
-    if (longer.length > TEXT_CHARACTERS_MAX) break
+    const end = at + 1 < sorted.length ? MORE.length : 0
+    if (longer.length + end > TEXT_CHARACTERS_MAX) return text + MORE
     text = longer
   }
   return text
+}
+
+/** At the end of a list that is not complete. */
+const MORE = ', ...'
+
+/** A text that was cut ends with three dots. */
+export function cutText(text: string, charactersMax: number): string {
+  return text.length > charactersMax ? `${text.slice(0, charactersMax - 3)}...` : text
 }
 
 /** The description of a member for a status, with the values of the dataset. The member accepts other texts too. */

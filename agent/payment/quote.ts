@@ -2,6 +2,7 @@
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
+import { cutText } from '../operation/statuses.ts'
 import { buildExtensions, fillPlaceholders } from './extensions.ts'
 import { amountOf, buildRequirements, X402_VERSION, type Terms } from './terms.ts'
 
@@ -48,7 +49,7 @@ function describeResource({ skill }: OperationDefinition, { url, note }: QuoteRe
 /** The note comes first. Beside a long URL it has the place of the description. */
 function describe(description: string, { url, note }: Pick<QuoteRequest, 'url' | 'note'>): string {
   if (note === undefined) return description
-  return url.length > URL_CHARACTERS_LISTED_MAX ? note.slice(0, description.length) : `${note} ${description}`
+  return url.length > URL_CHARACTERS_LISTED_MAX ? cutText(note, description.length) : `${note} ${description}`
 }
 
 export function buildQuote(request: QuoteRequest): Quote {

@@ -10,7 +10,7 @@ import {
   type StoredVersion,
   type VersionEntry,
 } from './history-database.ts'
-import { dateOfDay, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
+import { dateOfDay, dayNumber, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 
 export type { Step } from './step.ts'
 
@@ -37,6 +37,12 @@ interface ChangeRange {
   after?: { step: string; company_number: string } | undefined
   /** Only changes of these numbers. They are read from the versions of the numbers. */
   companyNumbers?: readonly string[] | undefined
+}
+
+/** Both days, `YYYY-MM-DD`, are part of it. */
+interface DayRange {
+  from: string
+  to: string
 }
 
 /**
@@ -98,14 +104,16 @@ export class Journal {
     return this.#readEach(this.#changes(range))
   }
 
-  /** The days from `since` to `until` without a file, in order. */
-  gaps(since: string, until: string): string[] {
-    // Days as numbers: a journal has years of them, and each history lists its gaps.
+  /** The ranges of days from `since` to `until` without a file, in order. */
+  gaps(since: string, until: string): DayRange[] {
     const range = { start: firstKeyOf(since), end: firstKeyOf(nextDate(until)) }
-    const days = this.#read(() => new Set([...this.#history.stepKeys(range)].map(dayOf)))
-    const gaps: string[] = []
-    const last = dayOf(firstKeyOf(until))
-    for (let day = dayOf(firstKeyOf(since)); day <= last; day += 1) if (!days.has(day)) gaps.push(dateOfDay(day))
+    const days = this.#read(() => Array.from(this.#history.stepKeys(range), dayOf))
+    const gaps: DayRange[] = []
+    let next = dayNumber(since)
+    for (const day of [...days, dayNumber(until) + 1]) {
+      if (day > next) gaps.push({ from: dateOfDay(next), to: dateOfDay(day - 1) })
+      next = day + 1
+    }
     return gaps
   }
 

@@ -31,6 +31,9 @@ export function dayOf(key: string): number {
   return Math.floor(Number.parseInt(key.slice(0, TIME_DIGITS), BASE) / DAY_MS)
 }
 
+/** Days since 1970. Unlike a key, it has no limits. */
+export const dayNumber = (date: string) => Date.parse(date) / DAY_MS
+
 export const dateOfDay = (day: number) => toDay(day * DAY_MS)
 
 /** A day in UTC has no other length. */

@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { fetchDocument } from '../../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../../store/dataset/source.ts'
 import { isBlank } from '../../command-line/table/cell.ts'
+import { showGap } from '../../command-line/readable-answer.ts'
 import { writeTable } from '../../command-line/table/table-file.ts'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import { readTypedNumber } from '../../operation/typed-number.ts'
@@ -153,7 +154,7 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
       ...[...news].map(([number, each]) =>
         describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),
       ),
-      ...describeList('Days without a file of the register', new Set(answers.flatMap(({ gaps }) => gaps).toSorted())),
+      ...describeList('Days without a file of the register', new Set(answers.flatMap(({ gaps }) => gaps.map(showGap)))),
       ...describeList('In no file of the register', missing),
       ...describeList(
         'Without a record now: removed, or with contradictory records',

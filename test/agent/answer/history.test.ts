@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
 import type { ChangesResponse } from '../../../agent/operation/changes.ts'
 import type { HistoryResponse } from '../../../agent/operation/history.ts'
-import { GAPS_MAX } from '../../../agent/operation/result.ts'
 import { prepareAnswer } from '../../../agent/answer/answers.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
@@ -125,7 +124,7 @@ describe('the operations on earlier files', () => {
       const { complete_since, gaps, snapshot_id, source, next_before } = history.ask('history', { company_number: '8' })
       expect({ complete_since, gaps, next_before }).to.deep.equal({
         complete_since: '2026-01-02',
-        gaps: ['2026-01-03'],
+        gaps: [{ from: '2026-01-03', to: '2026-01-03' }],
         next_before: null,
       })
       expect(snapshot_id).to.equal(snapshotIdOf(FILES.at(-1)!))
@@ -273,15 +272,19 @@ describe('the operations on earlier files', () => {
         expect(history.ask('changes', range)).to.include({ code: 'date_not_covered' })
     })
 
-    it('[4.10.2] lists the days of the range without a file, those before the oldest file included', () => {
-      const gapsOf = (range: Json) => history.ask('changes', range)['gaps'] as string[]
+    it('[4.10.2] lists all days of the range without a file as ranges, and the first recorded day', () => {
+      const gapsOf = (range: Json) => {
+        const { complete_since, gaps } = history.ask('changes', range)
+        expect(complete_since).to.equal('2026-01-02')
+        return (gaps as { from: string; to: string }[]).map(({ from, to }) => `${from} ${to}`)
+      }
       expect(gapsOf({ since: '2025-12-31', until: '2026-01-04' })).to.deep.equal([
-        '2025-12-31',
-        '2026-01-01',
-        '2026-01-03',
+        '2025-12-31 2026-01-01',
+        '2026-01-03 2026-01-03',
       ])
-      expect(gapsOf({ since: '2026-01-04', until: '2027-01-01' })).to.deep.equal([])
-      expect(gapsOf({ since: '0001-01-01' })).to.have.lengthOf(GAPS_MAX)
+      expect(gapsOf({ since: '2026-01-04' })).to.deep.equal([])
+      expect(gapsOf({ since: '2026-01-04', until: '2027-01-01' })).to.deep.equal(['2026-01-08 2027-01-01'])
+      expect(gapsOf({ since: '0001-01-01' })[0]).to.equal('0001-01-01 2026-01-01')
     })
 
     for (const limit of [1, 4]) {

@@ -13,9 +13,13 @@ describe('[4.2.5] the status texts of a dataset', () => {
     expect(showStatuses(['Strike-Off Listed (S. 311), Dissolved'])).to.equal('Strike-Off Listed (S. 311), Dissolved')
   })
 
-  it('are bounded in number and length', () => {
-    expect(showStatuses(['x'.repeat(1_000)])).to.have.length(40)
-    const many = Array.from({ length: 500 }, (_, at) => `S${at}`)
-    expect(showStatuses(many.map((each) => each.padEnd(40, 'y'))).length).to.be.within(200, 240)
+  it('are bounded in number and length, and say so', () => {
+    expect(showStatuses(['x'.repeat(1_000)])).to.equal(`${'x'.repeat(37)}...`)
+    const many = Array.from({ length: 500 }, (_, at) => `S${at}`.padEnd(40, 'y'))
+    const shown = showStatuses(many)
+    expect(shown.length).to.be.within(200, 240)
+    expect(shown).to.match(/y, \.\.\.$/)
+    const five = many.slice(0, 5)
+    expect(showStatuses(five)).to.equal(five.toSorted().join(', '))
   })
 })
