@@ -14,7 +14,7 @@ export const VERSIONS_MAX = 100
 
 const seenSchema = z.strictObject({ snapshot_id: snapshotIdSchema, date: z.iso.date() })
 
-export const versionSchema = z.strictObject({
+const versionSchema = z.strictObject({
   state: z.enum(['present', 'absent', 'quarantined', 'erased']),
   first_seen: seenSchema,
   last_seen: seenSchema.nullable(),

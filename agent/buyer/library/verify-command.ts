@@ -1,20 +1,10 @@
-/**
- * The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt, in each
- * form in which a buyer can hold them.
- */
+/** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { FREE_PATHS } from '../../operation/endpoints.ts'
 import type { ReceiptClaims } from '../../payment/receipt/claims.ts'
-import {
-  parseSettlementResponse,
-  readAnswer,
-  readSettlementResponse,
-  receiptOf,
-  unwrapBody,
-  type SettlementResponse,
-} from '../../payment/receipt/read.ts'
+import { readSettlementResponse, receiptOf, unwrapBody, type SettlementResponse } from '../../payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../payment/receipt/verify.ts'
 import { decodeUtf8, parseJson } from '../../../store/base/read-body.ts'
 import { ANSWER_BYTES_MAX, type Fetch } from '../../../store/base/bounded-fetch.ts'
@@ -33,16 +23,16 @@ import {
 } from './verify-purchase.ts'
 
 interface VerifyOptions {
-  /** A purchase or an answer in JSON, also as a server-sent event. */
+  /** A purchase or an answer in JSON. */
   file: string
-  /** For an answer without a receipt in its file: one of the forms of `readReceiptFile`. */
+  /** For an answer without a receipt in its file. */
   receiptFile: string | undefined
   /** The base URL that the receipt must name as its issuer. */
   issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined
-  /** Checks that need the chain or the register. They run only if the signature is valid. */
-  further: (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
+  /** Checks that need the chain. They run only if the signature is valid. */
+  further: (claims: ReceiptClaims) => Promise<ReceiptCheck[]>
   fetch: Fetch
   print: (line: string) => void
 }
@@ -56,10 +46,9 @@ interface FoundReceipt {
   response: SettlementResponse | undefined
 }
 
-/** An answer with its receipt, and the URL of the key set that must have signed it. */
+/** What is verified, and the URL of the key set that must have signed its receipt. */
 interface Subject {
   keySetUrl: string | undefined
-  answer: unknown
   verify: (keySet: unknown) => Promise<VerifiedReceipt>
 }
 
@@ -70,7 +59,7 @@ export async function verifyFile(options: VerifyOptions): Promise<boolean> {
   const verified = await subject.verify(keySet)
   const checks = [...verified.checks]
   if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
-  if (verified.claims) checks.push(...(await further(verified.claims, subject.answer)))
+  if (verified.claims) checks.push(...(await further(verified.claims)))
   for (const { name, passed, detail } of checks) print(`${name.padEnd(10)}${passed ? 'ok     ' : 'FAILED '} ${detail}`)
   const isValid = checks.every(({ passed }) => passed)
   print(
@@ -89,7 +78,7 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
   if (isOtherEntry(basename(file)))
     throw new Error(`${file} is no purchase. Take a file that "client purchases FOLDER" lists`)
-  const json = parseText(unwrapEvent(await readTextFile(file)))
+  const json = parseText(await readTextFile(file))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
   if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
@@ -98,11 +87,10 @@ async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subjec
   if (!purchase) return readAnswerAlone(file, json.value, receiptFile)
   if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
   if (purchasedReceipt(purchase) === undefined) throw new Error(`${file} has no paid answer with a receipt`)
-  const answer = readAnswer(purchase.answer?.body ?? '')
-  return { keySetUrl: keySetUrl(purchase), answer, verify: (keySet) => verifyPurchase(purchase, keySet) }
+  return { keySetUrl: keySetUrl(purchase), verify: (keySet) => verifyPurchase(purchase, keySet) }
 }
 
-/** An answer, whose receipt is in the same file, as in an MCP result, or in another one. */
+/** An answer, whose receipt is in the same file, which is then an MCP result, or in another one. */
 async function readAnswerAlone(file: string, value: unknown, receiptFile: string | undefined): Promise<Subject> {
   const { answer, response } = unwrapBody(value)
   if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)
@@ -110,7 +98,7 @@ async function readAnswerAlone(file: string, value: unknown, receiptFile: string
   const receipt = receiptFile === undefined ? enclosed : await readReceiptFile(receiptFile)
   if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
   // The issuer that the receipt names could be the service of a forger.
-  return { keySetUrl: undefined, answer, verify: (keySet) => verifyAnswer(answer, receipt, keySet) }
+  return { keySetUrl: undefined, verify: (keySet) => verifyAnswer(answer, receipt, keySet) }
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
@@ -134,22 +122,13 @@ async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject:
   return fetchKeySet(fetch, url)
 }
 
-/**
- * Reads a receipt: a JWT, the value or the line of a `PAYMENT-RESPONSE` header, its JSON, the `_meta` of an MCP result,
- * or the whole result.
- */
+/** Reads a receipt: a JWT, or the value of a `PAYMENT-RESPONSE` header. */
 async function readReceiptFile(file: string): Promise<FoundReceipt> {
-  const text = unwrapEvent(await readTextFile(file)).trim()
+  const text = (await readTextFile(file)).trim()
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return { receipt: text, response: undefined }
-  const json = parseText(text)
-  if (json.kind === 'valid' && parsePurchase(json.value))
-    throw new Error(`${file} is a purchase file: verify it without --receipt`)
-  const response =
-    json.kind === 'valid'
-      ? (unwrapBody(json.value).response ?? parseSettlementResponse(json.value))
-      : readSettlementResponse(findHeader(text) ?? text)
+  const response = readSettlementResponse(text)
   if (response) return { receipt: receiptOf(response), response }
-  throw new Error(`${file} has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one`)
+  throw new Error(`${file} has no receipt: it is neither the value of a PAYMENT-RESPONSE header with one, nor a JWT`)
 }
 
 /** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
@@ -166,14 +145,3 @@ async function readTextFile(file: string): Promise<string> {
 }
 
 const parseText = (text: string) => parseStrictJson(new TextEncoder().encode(text))
-
-/** The data of a body of one server-sent event, the form in which an MCP server can answer. */
-function unwrapEvent(text: string): string {
-  return /^(?:event: message\r?\n)?data: ([^\r\n]*)$/.exec(text.trimEnd())?.[1] ?? text
-}
-
-/** The value of the header among header lines, as `curl -D` saves them. Undefined unless there is exactly one. */
-function findHeader(text: string): string | undefined {
-  const values = [...text.matchAll(/^payment-response:[ \t]*(\S+)[ \t]*\r?$/gim)]
-  return values.length === 1 ? values[0]?.[1] : undefined
-}

@@ -1,4 +1,4 @@
-/** The commands about datasets: `import` and `snapshot-id`. */
+/** The command `import`. */
 import { resolve } from 'node:path'
 import { isUrl } from '../../../store/base/url-policy.ts'
 import type { SnapshotInfo } from '../../../store/dataset/snapshot.ts'
@@ -65,29 +65,6 @@ interface ImportOptions {
   acceptChanges?: boolean
   force?: boolean
   synthetic?: boolean
-}
-
-const SNAPSHOT_ID_HELP = `
-The snapshot id is a digest of the records. The same archive always gives the same id. Nothing is kept; the
-computation takes the space of one snapshot in the system's temporary folder.
-
-Example:
-  irish-company-agent snapshot-id companies.csv.zip`
-
-export const addSnapshotIdCommand: AddCommand = (program, context) => {
-  program
-    .command('snapshot-id')
-    .description('Compute the snapshot id of an archive')
-    .argument('<path>', 'a .csv, .csv.gz or .zip file')
-    .addHelpText('after', SNAPSHOT_ID_HELP)
-    .action(async (path: string) => {
-      const { openBuildProcesses } = await import('../../../store/import/build-process.ts')
-      const { openTemporaryFolder } = await import('../../../store/import/old-folders.ts')
-      await using folder = await openTemporaryFolder('snapshot-id-')
-      const request = { dataDirectory: folder.path, path: resolve(path), importedAt: context.now().toISOString() }
-      const info = await openBuildProcesses().build(request, { onProgress: showProgress(context) })
-      printSnapshotInfo(info, context.print)
-    })
 }
 
 function printSnapshotInfo(info: SnapshotInfo, print: (line: string) => void): void {

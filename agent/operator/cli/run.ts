@@ -2,7 +2,7 @@
 import { ImportError } from '../../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
 import { addCheckCommand } from './check.ts'
-import { addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addImportCommand } from './dataset.ts'
 import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
@@ -38,7 +38,6 @@ const PROGRAM = {
     ...buyerCommands(findService),
     addVerifyCommand,
     addImportCommand,
-    addSnapshotIdCommand,
     addHistoryCommand,
     addKeysCommand,
     addBackupCommands,

@@ -25,14 +25,6 @@ export function readSettlementResponse(header: string): SettlementResponse | und
   return json?.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
 }
 
-/**
- * The settlement response in JSON: the value, or a member of the `_meta` of an MCP result. Undefined if it is neither.
- */
-export function parseSettlementResponse(value: unknown): SettlementResponse | undefined {
-  const meta = z.object({ [PAYMENT_RESPONSE_META]: z.unknown() }).safeParse(value).data
-  return settlementResponseSchema.safeParse(meta ? meta[PAYMENT_RESPONSE_META] : value).data
-}
-
 export function receiptOf({ extensions }: SettlementResponse): string {
   return extensions[RECEIPT_EXTENSION].info.receipt
 }
@@ -61,35 +53,9 @@ const a2aMessage = z.strictObject({
   parts: z.tuple([z.strictObject({ data: z.unknown(), mediaType: z.literal('application/json') })]),
 })
 
-/** The message as an object of the JavaScript SDK of A2A, `Role.ROLE_AGENT` being 2. */
-const sdkPart = z.strictObject({
-  content: z.strictObject({ $case: z.literal('data'), value: z.unknown() }),
-  filename: z.literal(''),
-  mediaType: z.literal('application/json'),
-})
-const sdkMessage = z
-  .strictObject({
-    messageId: z.string(),
-    contextId: z.literal(''),
-    taskId: z.literal(''),
-    role: z.literal(2),
-    parts: z.tuple([sdkPart]),
-    extensions: z.tuple([]),
-    referenceTaskIds: z.tuple([]),
-  })
-  .transform(({ parts: [{ content }] }) => ({ parts: [{ data: content.value }] }))
+const overA2a = z.strictObject({ ...rpcMembers, result: z.strictObject({ message: a2aMessage }) })
 
-/** The message alone, as an SDK returns it, or the whole body. */
-const overA2a = z.union([
-  z
-    .strictObject({ ...rpcMembers, result: z.strictObject({ message: a2aMessage }) })
-    .transform((body) => body.result.message),
-  z.strictObject({ message: a2aMessage }).transform(({ message }) => message),
-  a2aMessage,
-  sdkMessage,
-])
-
-/** Strict for the same reason. */
+/** The result of a tool, as an SDK returns it. Strict for the same reason. */
 const mcpResult = z.strictObject({
   content: z.tuple([z.strictObject({ type: z.literal('text'), text: z.string() })]),
   structuredContent: z.unknown(),
@@ -99,12 +65,6 @@ const mcpResult = z.strictObject({
   _meta: z.looseObject({ [PAYMENT_RESPONSE_META]: z.unknown().optional() }).optional(),
 })
 
-/** The result alone, as an SDK returns it, or the whole body. */
-const overMcp = z.union([
-  z.strictObject({ ...rpcMembers, result: mcpResult }).transform(({ result }) => result),
-  mcpResult,
-])
-
 interface UnwrappedBody {
   /** Undefined if the text of an MCP result differs from its `structuredContent`. */
   answer: unknown
@@ -112,11 +72,11 @@ interface UnwrappedBody {
   response?: SettlementResponse | undefined
 }
 
-/** Reads the JSON of a body, or the message or result in it (contract 5.9.2). */
+/** Finds the answer in the JSON of a body over REST or A2A, or in the result of an MCP tool (contract 5.9.2). */
 export function unwrapBody(value: unknown): UnwrappedBody {
   const a2a = overA2a.safeParse(value).data
-  if (a2a) return { answer: a2a.parts[0]?.data }
-  const mcp = overMcp.safeParse(value).data
+  if (a2a) return { answer: a2a.result.message.parts[0].data }
+  const mcp = mcpResult.safeParse(value).data
   if (!mcp) return { answer: value }
   const { content, structuredContent, _meta } = mcp
   return {

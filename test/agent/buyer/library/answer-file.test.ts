@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Message } from '@a2a-js/sdk'
 import { expect } from 'chai'
 import { runCommand } from '../../../support/cli.ts'
 import {
@@ -64,11 +63,6 @@ describe('[5.9.6] the files of verify', () => {
     const forms: Record<string, string> = {
       jwt: `${receipt}\n`,
       header: `${header()}\r\n`,
-      'header lines': `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nPayment-Response: ${header()}\r\n\r\n`,
-      'settlement response': JSON.stringify(settlement, null, 2),
-      _meta: JSON.stringify({ 'io.example/other': 1, ...metaOf(settlement) }),
-      'tool result': JSON.stringify(toolResult()),
-      'mcp body': JSON.stringify(rpc(toolResult())),
     }
     for (const [form, text] of Object.entries(forms))
       await expectValid(form, body, '--receipt', await save('receipt', text))
@@ -79,9 +73,6 @@ describe('[5.9.6] the files of verify', () => {
     const forms: Record<string, unknown> = {
       'rest body': answer,
       'a2a body': rpc({ message }),
-      'a2a result': { message },
-      'a2a message': message,
-      'a2a message of the SDK': Message.fromJSON(message),
       'tool result without a receipt': { ...toolResult(), _meta: undefined },
     }
     for (const [form, value] of Object.entries(forms))
@@ -89,24 +80,14 @@ describe('[5.9.6] the files of verify', () => {
   })
 
   it('need no receipt file for the result of a tool', async () => {
-    const body = JSON.stringify(rpc({ ...toolResult(), resultType: 'complete' }))
-    for (const text of [JSON.stringify({ ...toolResult(), isError: false }), body, `event: message\ndata: ${body}\n\n`])
+    for (const members of [{}, { isError: false }, { resultType: 'complete' }]) {
+      const text = JSON.stringify({ ...toolResult(), ...members })
       await expectValid(text, await save('result', text))
+    }
     const other = { ...toolResult(), _meta: metaOf({ ...settlement, amount: '1' }) }
     const { code, lines } = await verify(await save('result', JSON.stringify(other)))
     const [failed, ...more] = lines.filter((line) => line.includes('FAILED'))
     expect([code, failed, more]).to.deep.equal([1, `response  FAILED  transaction 0x${'ab'.repeat(32)}`, []])
-  })
-
-  it('can be events whose JSON has a line separator, U+2028', async () => {
-    const lookup = ANSWERS['lookup'] ?? expect.fail('no answer')
-    const { _meta, ...result } = toolResult()
-    const text = JSON.stringify(lookup)
-    const body = JSON.stringify(rpc({ ...result, content: [{ type: 'text', text }], structuredContent: lookup }))
-    expect(body).to.include('\u2028')
-    const path = await save('receipt', receiptFor(key, lookup))
-    for (const end of ['\n\n', '\r\n\r\n', ''])
-      await expectValid(body, await save('event', `event: message\ndata: ${body}${end}`), '--receipt', path)
   })
 
   it('cannot be pipes, which would block, or devices', async () => {
@@ -117,16 +98,14 @@ describe('[5.9.6] the files of verify', () => {
 
   it('do not verify with other data around the answer', async () => {
     const path = await save('receipt', header())
-    const sdk = Message.toJSON(Message.fromJSON(message)) as object
     const forged: unknown[] = [
-      { ...message, metadata: { company: 'forged' } },
-      { message, company: 'forged' },
-      { ...sdk, parts: [...message.parts, { text: 'forged' }] },
-      { ...Message.fromJSON(message), contextId: 'forged' },
+      rpc({ message: { ...message, metadata: { company: 'forged' } } }),
+      rpc({ message, company: 'forged' }),
+      rpc({ message: { ...message, parts: [...message.parts, { text: 'forged' }] } }),
       { ...toolResult(), company: 'forged' },
       { ...toolResult(), isError: true },
       { task: { id: 'a', status: { message } } },
-      { result: toolResult() },
+      rpc(toolResult()),
     ]
     for (const value of forged) {
       const { code, text } = await verify(await save('answer', JSON.stringify(value)), '--receipt', path)
@@ -142,7 +121,6 @@ describe('[5.9.6] the files of verify', () => {
       ['', 'is not JSON'],
       ['garbage', 'is not JSON'],
       [header(), 'is not JSON'],
-      [`data: ${answerJson}\n\ndata: ${answerJson}\n\n`, 'is not JSON'],
       ['[]', 'is not an answer: it is not a JSON object'],
       ['{"a":1,"a":1}', 'repeats a member name'],
       ['{}', none],
@@ -155,7 +133,6 @@ describe('[5.9.6] the files of verify', () => {
       [Buffer.alloc(FILE_BYTES_MAX + 1, 'a'), `is larger than ${FILE_BYTES_MAX} bytes`],
       [Buffer.alloc(FILE_BYTES_MAX, 'a'), 'is not JSON'],
       [`${answerJson}${' '.repeat(FILE_BYTES_MAX - Buffer.byteLength(answerJson))}`, none],
-      [`data: ${' '.repeat(FILE_BYTES_MAX - 8)}\na`, 'is not JSON'],
     ]
     for (const [content, line] of cases) await expectOneLine(`${path} ${line}`, await save('answer', content))
     await expectOneLine(`${path}/a cannot be used (ENOTDIR)`, join(path, 'a'))
@@ -165,15 +142,16 @@ describe('[5.9.6] the files of verify', () => {
   it('fail with one line if they have no receipt', async () => {
     const body = await save('answer', answerJson)
     const path = join(directory, 'receipt')
-    const none = 'has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one'
+    const none = 'has no receipt: it is neither the value of a PAYMENT-RESPONSE header with one, nor a JWT'
     const { extensions: _, ...withoutReceipt } = settlement as { extensions: object }
     const values = [message, withoutReceipt, { ...settlement, success: false }, { ...settlement, payer: 7 }]
     const contents = ['', 'garbage', '[]', '{}', answerJson, ...values.map((value) => JSON.stringify(value))]
     contents.push(
-      JSON.stringify(settlement).replace('{', '{"success":true,'),
+      JSON.stringify(settlement),
+      Buffer.from(JSON.stringify(settlement).replace('{', '{"success":true,')).toString('base64'),
       Buffer.from(JSON.stringify(withoutReceipt)).toString('base64'),
       `${header()} ${header()}`,
-      `payment-response: ${header()}\npayment-response: ${header()}`,
+      `payment-response: ${header()}`,
     )
     for (const content of contents)
       await expectOneLine(`${path} ${none}`, body, '--receipt', await save('receipt', content))

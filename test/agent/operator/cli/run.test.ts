@@ -9,7 +9,7 @@ import { makeKeyAt, START_SECONDS } from '../../../keys/support.ts'
 import { runCommand } from '../../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'history', 'keys', 'payments']
+const COMMANDS = ['serve', 'check', 'client', 'import', 'verify', 'history', 'keys', 'payments']
 
 describe('the command line', () => {
   let directory: string
@@ -87,7 +87,7 @@ describe('the command line', () => {
   })
 
   it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {
-    const { code, stderr } = await run(['snapshot-id', join(directory, 'missing.csv')])
+    const { code, stderr } = await run(['import', join(directory, 'missing.csv')])
     expect(code).to.equal(1)
     expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
     const missing = join(directory, 'missing')

@@ -4,17 +4,13 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { SYNTHETIC_COMPANY } from '../../../../store/dataset/synthetic.ts'
-import { checkDataset } from '../../../../agent/operator/cli/verify-checks.ts'
 import { buyIntoFile, RUNTIME } from '../../../../agent/buyer/library/buy.ts'
 import { fileEntry } from '../../../../agent/buyer/library/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { a2aRequest, type PurchaseRequest } from '../../../../agent/buyer/library/purchase-request.ts'
 import { runCommand } from '../../../support/cli.ts'
-import { REGISTER } from '../../../support/fixtures.ts'
-import { recordArchive } from '../../../support/journal.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
-import { claimsFor, keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
+import { keySetOf, makeReceiptKey, receiptFor } from '../../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { parseNamed } from '../../../support/operations.ts'
 
@@ -94,29 +90,20 @@ describe('[5.9.5] the command verify', function () {
   })
 
   for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
-    it(`accepts the result of an MCP tool and its body, ${JSON.stringify(options)}`, async () => {
+    it(`accepts the result of an MCP tool, ${JSON.stringify(options)}`, async () => {
       const { payment } = await readPurchase(fileEntry(pathOf('lookup')))
-      const bodies: string[] = []
-      const keepBody: typeof fetch = async (...input) => {
-        const response = await fetch(...input)
-        bodies.push(await response.clone().text())
-        return response
-      }
       const mcp = new Client({ name: 'test', version: '1' }, options)
-      await mcp.connect(new StreamableHTTPClientTransport(new URL('/mcp', service.url), { fetch: keepBody }))
+      await mcp.connect(new StreamableHTTPClientTransport(new URL('/mcp', service.url)))
       const result = await mcp.callTool({
         name: 'lookup_company',
         arguments: { company_number: '73848' },
         _meta: { 'x402/payment': JSON.parse(Buffer.from(payment, 'base64').toString()) },
       })
-      const body = bodies.findLast((text) => text.includes('payment-receipt')) ?? ''
       await mcp.close()
-      for (const text of [JSON.stringify(result), body]) {
-        await writeFile(pathOf('mcp'), text)
-        const { code, lines, stderr } = await verifyOffline(pathOf('mcp'))
-        expect(code, lines.join('\n') + stderr).to.equal(0)
-        expect(lines.at(-2)).to.match(/^response +ok/)
-      }
+      await writeFile(pathOf('mcp'), JSON.stringify(result))
+      const { code, lines, stderr } = await verifyOffline(pathOf('mcp'))
+      expect(code, lines.join('\n') + stderr).to.equal(0)
+      expect(lines.at(-2)).to.match(/^response +ok/)
       await writeFile(pathOf('mcp'), JSON.stringify(result).replaceAll('73848', '73849'))
       expect(failedIn(await verifyOffline(pathOf('mcp')))).to.deep.equal(['answer'])
     })
@@ -206,87 +193,6 @@ describe('[5.9.5] the command verify', function () {
     expect([unreachable.code, failedIn(unreachable)]).to.deep.equal([1, ['transfer']])
   })
 
-  it('computes the snapshot id with --dataset, and compares the companies', async () => {
-    for (const name of ['lookup', 'search']) {
-      const { code, text, stderr } = await verifyOffline(pathOf(name), '--dataset', REGISTER)
-      expect(code, text + stderr).to.equal(0)
-      expect(text)
-        .to.match(/^dataset +ok /m)
-        .and.to.match(/^records +ok +[1-9][0-9]* companies as in the archive$/m)
-    }
-    const changed = join(directory, 'changed.csv')
-    await writeFile(changed, (await readFile(REGISTER, 'utf8')).replace('73848', '73849'))
-    const other = await verifyOffline(pathOf('lookup'), '--dataset', changed)
-    expect([other.code, failedIn(other)], other.text + other.stderr).to.deep.equal([1, ['dataset']])
-  })
-
-  it('compares a company on a day, and a history, with the archive of that day', async () => {
-    const earlier = join(directory, 'earlier.csv')
-    await writeFile(earlier, (await readFile(REGISTER, 'utf8')).replace('PLAIN FIXTURE LIMITED', 'FORMER NAME LIMITED'))
-    await recordArchive(service.directory, earlier, '2026-01-05T08:00:00.000Z')
-    await buy('as-of', '/api/v1/company/73848/as-of/2026-01-06')
-    await buy('history', '/api/v1/company/73848/history')
-    await buy('changes', '/api/v1/changes?since=2026-01-01')
-    const failed = async (name: string, archive: string) => {
-      const result = await verifyOffline(pathOf(name), '--dataset', archive)
-      return { code: result.code, failed: failedIn(result), compared: /([0-9]+) companies as/.exec(result.text)?.[1] }
-    }
-    const passes = (compared: string) => ({ code: 0, failed: [], compared })
-    const fails = (name: string) => ({ code: 1, failed: [name], compared: undefined })
-    expect(await failed('as-of', earlier)).to.deep.equal(passes('1'))
-    expect(await failed('as-of', REGISTER)).to.deep.equal(fails('dataset'))
-    expect(await failed('history', earlier)).to.deep.equal(passes('1'))
-    expect(await failed('history', REGISTER)).to.deep.equal(passes('1'))
-    expect(await failed('history', join(directory, 'changed.csv'))).to.deep.equal(fails('dataset'))
-    expect(await failed('changes', REGISTER)).to.deep.equal(passes('0'))
-    expect(await failed('changes', earlier)).to.deep.equal(fails('dataset'))
-  })
-
-  describe('compares with the archive', () => {
-    const newer = `sha256:${'7'.repeat(64)}`
-    let snapshot_id: string
-    before(async () => {
-      const { text } = await verifyOffline(pathOf('lookup'), '--dataset', REGISTER)
-      snapshot_id = /sha256:[0-9a-f]{64}/.exec(/^dataset.*$/m.exec(text)?.[0] ?? '')?.[0] ?? ''
-    })
-    const checksOf = async (answer: { snapshot_id: string }) => {
-      const context = { now: () => new Date(), note: () => undefined }
-      const checks = await checkDataset(claimsFor(answer), answer, { dataset: REGISTER, context })
-      return checks.map(({ name, passed }) => `${name} ${passed}`)
-    }
-
-    it('each version of a history that states the snapshot of the archive', async () => {
-      const recordsOf = (company_number: string, state: string, first = snapshot_id) => {
-        const date = '2026-01-01'
-        const [first_seen, last_seen] = [first, newer].map((id) => ({ snapshot_id: id, date }))
-        const versions = [{ state, company: null, first_seen, last_seen, changed: [] }]
-        return checksOf({ company_number, versions, snapshot_id: newer } as { snapshot_id: string })
-      }
-      expect(await recordsOf('999', 'absent')).to.deep.equal(['dataset true', 'records true'])
-      expect(await recordsOf('73848', 'absent')).to.deep.equal(['dataset true', 'records false'])
-      expect(await recordsOf('2001', 'quarantined')).to.deep.equal(['dataset true', 'records true'])
-      expect(await recordsOf('73848', 'quarantined')).to.deep.equal(['dataset true', 'records false'])
-      expect(await recordsOf('73848', 'erased')).to.deep.equal(['dataset false'])
-      expect(await recordsOf('73848', 'absent', newer)).to.deep.equal(['dataset false'])
-    })
-
-    it('the companies of a batch, and fails for a company in an unknown form', async () => {
-      const recordsOf = (company: object) => {
-        const results = [
-          { status: 404, body: { company: null } },
-          { status: 200, body: { company } },
-        ]
-        return checksOf({ results, snapshot_id } as { snapshot_id: string })
-      }
-      expect(await recordsOf(SYNTHETIC_COMPANY)).to.deep.equal(['dataset true', 'records true'])
-      expect(await recordsOf({ ...SYNTHETIC_COMPANY, legal_name: 'OTHER' })).to.deep.equal([
-        'dataset true',
-        'records false',
-      ])
-      expect(await recordsOf({ company_number: '73848' })).to.deep.equal(['dataset true', 'records false'])
-    })
-  })
-
   it('fails with one line for files that are missing or of another kind', async () => {
     const lookup = pathOf('lookup')
     const repeated = join(directory, 'repeated.json')
@@ -295,7 +201,6 @@ describe('[5.9.5] the command verify', function () {
     for (const [args, line] of [
       [[jwks], `${jwks} is neither a purchase nor an answer with its receipt: add --receipt`],
       [[lookup, '--receipt', jwks], '--receipt is for an answer; a purchase file contains its receipt'],
-      [[jwks, '--receipt', lookup], `${lookup} is a purchase file: verify it without --receipt`],
       [[repeated], `${repeated} repeats a member name`],
       [[unpaid], `${unpaid} has no paid answer with a receipt`],
     ] as const)

@@ -50,7 +50,7 @@ describe('the verification of a receipt', function () {
   }
   const overMcp = (change: object) => {
     const content = [{ type: 'text', text: JSON.stringify(answer) }]
-    return { jsonrpc: '2.0', id: 1, result: { content, structuredContent: answer, _meta: {}, ...change } }
+    return { content, structuredContent: answer, _meta: {}, ...change }
   }
 
   for (const [name, sold] of Object.entries(ANSWERS)) {
@@ -179,9 +179,8 @@ describe('the verification of a receipt', function () {
       overA2a({ parts: [{ data: answer, mediaType: 'application/json', text: 'forged' }] }),
       overA2a({ parts: [...overA2a({}).result.message.parts, { text: 'forged' }] }),
       overMcp(text({ ...answer, company: 'forged' })),
-      overMcp({ content: [...overMcp({}).result.content, { type: 'text', text: 'forged' }] }),
+      overMcp({ content: [...overMcp({}).content, { type: 'text', text: 'forged' }] }),
       overMcp({ content: [{ type: 'text', text: 'forged' }] }),
-      overMcp({ company: 'forged' }),
     ]
     for (const body of [overA2a({}), overMcp({}), overMcp(text(reorder(answer, 3)))])
       expect((await verifyTexts(JSON.stringify(body), receipt, JSON.stringify(keySetOf(key)))).isValid).to.equal(true)
