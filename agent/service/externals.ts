@@ -59,8 +59,8 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
   const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (causes.some((cause) => cause instanceof WrongChain)) {
-    const nodes = rpcUrls.length > 1 ? 'name nodes of one chain,' : 'be a node of chain'
-    throw new ConfigError(`RPC_URL must ${nodes} ${deployment.chainId} when MODE is ${mode}`)
+    const nodes = rpcUrls.length > 1 ? 'name nodes' : 'be a node'
+    throw new ConfigError(`RPC_URL must ${nodes} of chain ${deployment.chainId} when MODE is ${mode}`)
   }
   // If no node answers, the service starts anyway: quotes do not need one, and it may recover.
   const shared = { chain, payTo, registry: { rpcUrl } }

@@ -18,7 +18,7 @@ const RUN_MS = 10_000
 /** Blocks of the fake chain are final after fifteen minutes. */
 const FINAL_MS = 15 * MINUTE_MS
 const END_MS_MAX = 4 * MINUTE_MS
-const NODES_AFTER_PROOF = 100_000
+const AGAIN_MS = 100_000
 
 describe('[5.7.8] a payment that expires', () => {
   let sale: SaleHarness
@@ -62,7 +62,7 @@ describe('[5.7.8] a payment that expires', () => {
     (cause: Error): Rpc =>
     () =>
       Promise.reject(cause)
-  /** Answers calls by number, so that it passes the proof of the nodes, and refuses the view. */
+  /** Refuses only the view. */
   const withoutView: Rpc = (method, params) =>
     method === 'eth_call' ? Promise.reject(new RpcError({ code: -32_000, message: 'no' })) : right.rpc(method, params)
 
@@ -191,7 +191,7 @@ describe('[5.7.8] a payment that expires', () => {
     }
     const payment = await signedPayment()
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-    clock += NODES_AFTER_PROOF
+    clock += AGAIN_MS
     useNodes(right.rpc)
     expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })

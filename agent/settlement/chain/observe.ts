@@ -7,7 +7,6 @@ import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
-import { FactoryFailed, ProvedNodes } from './proved-nodes.ts'
 import type { TransferCall, TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
@@ -21,6 +20,16 @@ const RATE_WAIT_MS_MAX = 2_000
  * come from that node.
  */
 const ROUNDS_MAX = 4
+
+/** A call that includes the factory of a payer has failed, which says nothing about the node. */
+class FactoryFailed extends Error {
+  override name = 'FactoryFailed'
+  readonly code = 'FACTORY_FAILED'
+
+  constructor(cause: unknown) {
+    super('A call with a factory failed', { cause })
+  }
+}
 
 /** One state of one node. */
 export interface Observation {
@@ -69,7 +78,6 @@ interface ObserverOptions {
 }
 
 export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
-  const proved = new ProvedNodes(nodes)
   /** The node that answered last. */
   let preferred = 0
 
@@ -100,8 +108,11 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
     { otherThan, node: only, ...options }: ObserveOptions = {},
   ): Promise<Observation> {
     if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
-    const read = (node: number): Promise<Observation> =>
-      proved.use(node, async (rpc) => ({ node, ...(await readState(rpc, chainId, payments, options)) }))
+    const read = async (node: number): Promise<Observation> => {
+      const rpc = nodes[node]
+      if (!rpc) throw new Error('RPC_URL names no such node')
+      return { node, ...(await readState(rpc, chainId, payments, options)) }
+    }
     if (only !== undefined) return read(only)
     const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
     const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
