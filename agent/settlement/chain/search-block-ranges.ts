@@ -23,8 +23,6 @@ export interface BlockRange {
 interface Search<Result> extends BlockRange {
   /** Identifies the logs to search for. The progress is kept under this key and `from`. */
   key: string
-  /** Reads the newest ranges first, until the first block of a range is too early to have a result. */
-  isTooEarly?: ((block: bigint) => Promise<boolean>) | undefined
   /** Undefined without a result in the range. */
   read: (range: BlockRange) => Promise<Result | undefined>
 }
@@ -47,28 +45,22 @@ export class RangeSearch {
   }
 
   /** The first result. Undefined if there is none or if the search is not finished. */
-  async find<Result>({ key, from, to, isTooEarly, read }: Search<Result>): Promise<Result | undefined> {
+  async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {
     const name = `${key} ${from}`
-    const isNewestFirst = isTooEarly !== undefined
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
     // A faulty node can name a newest block far beyond the chain. Without this bound the pass would never end.
     progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
-    // The progress counts upwards. In a search from the newest block on it stands for blocks downwards.
-    const blocksOf = ({ from: low, to: high }: BlockRange): BlockRange =>
-      isNewestFirst ? { from: from + progress.end - high, to: from + progress.end - low } : { from: low, to: high }
     // This node can lag behind the one before, and nodes refuse a range above their newest block.
-    const end = isNewestFirst ? progress.end : least(progress.end, to)
-    const firstOfNode = from + progress.end - to
-    if (isNewestFirst && progress.next < firstOfNode) progress.next = firstOfNode
+    const end = least(progress.end, to)
     // Only in this call. The next one tries longer ranges again, because an overload ends.
     let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
       let result: Result | undefined
       try {
-        result = await read(blocksOf(range))
+        result = await read(range)
       } catch (cause) {
         if (!isTooWide(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
@@ -81,7 +73,7 @@ export class RangeSearch {
         progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
         return result
       }
-      progress.next = (await isTooEarly?.(blocksOf(range).from)) ? progress.end + 1n : range.to + 1n
+      progress.next = range.to + 1n
       if (!isLimited) progress.span *= 2n
     }
     // All blocks were read. The node may add missing logs later, so the next search starts again.

@@ -23,15 +23,13 @@ describe('the search of block ranges', () => {
     limit?: bigint
     /** What the node throws for a longer range. */
     refusal?: Error
-    isTooEarly?: () => Promise<boolean>
   }
   /** Searches for an event in a block. */
-  const find = ({ event = -1n, to, limit = 10_000n, refusal = TOO_MANY, isTooEarly }: Question) =>
+  const find = ({ event = -1n, to, limit = 10_000n, refusal = TOO_MANY }: Question) =>
     search.find({
       key: 'nonce',
       from: FROM,
       to,
-      isTooEarly,
       read: async (range) => {
         ranges.push(range)
         if (range.to - range.from >= limit) throw refusal
@@ -55,18 +53,6 @@ describe('the search of block ranges', () => {
       expect(calls).to.equal(limit === 1n ? 4 : 1)
     })
   }
-
-  it('[5.7.12] reads the newest blocks first if asked to, each once, also if the chain has grown meanwhile', async () => {
-    const newest = FROM + 300n
-    for (const to of [newest, newest + 5n, newest - 1n]) await find({ to, limit: 10n, isTooEarly: async () => false })
-    const searched = ranges.filter((range) => sizeOf(range) <= 10n)
-    expect(searched[0]?.to).to.equal(newest)
-    const blocks = searched.flatMap((range) =>
-      Array.from({ length: Number(sizeOf(range)) }, (_, at) => range.to - BigInt(at)),
-    )
-    const all = Array.from({ length: 301 }, (_, at) => newest - BigInt(at))
-    expect(blocks.slice(0, all.length)).to.deep.equal(all)
-  })
 
   it('reads every block once, and starts again when all were read', async () => {
     expect(await find({ to: FROM + 5_000n, limit: 10_000n })).to.equal(undefined)
