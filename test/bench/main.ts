@@ -5,7 +5,6 @@ import { removeTemporaryDirectories } from '../support/temporary-directory.ts'
 import { crash } from './crash.ts'
 import { fairness } from './fairness.ts'
 import { leak } from './leak.ts'
-import { matrix } from './matrix.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { perf } from './perf.ts'
@@ -26,7 +25,6 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
-  matrix: { run: matrix, usage: '[--only TEXT] [--cells N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--workers N] [--only TEXT] [--sample N]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },

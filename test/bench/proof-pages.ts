@@ -8,7 +8,6 @@ const PARTS = `Which parts are real, and which are fakes:
 - **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
-- **matrix**: the command \`serve\` as a process, two nodes with faults before a local anvil, and facilitators of x402.
 - **order**: the command \`serve\` under strace.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.

@@ -37,8 +37,6 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['simulate', '--seeds 15000 --workers 2', 'no broken invariant'],
   // Takes ten minutes.
   ['crash', '--runs 40', 'one payment, one transfer and the stored answer after every death'],
-  // Every combination.
-  ['matrix', '', 'each payment is sold once, or refused after its end'],
   // One sale.
   ['order', '', 'every write is synced first'],
   // The shortest time in which the latency is judged.

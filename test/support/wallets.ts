@@ -8,8 +8,6 @@ import { compiled } from './sandbox-chain.ts'
 
 export const FACTORY = '0x00000000000000000000000000000000000fac70'
 
-export type NewWallet = Awaited<ReturnType<Awaited<ReturnType<typeof openFactory>>['makeWallet']>>
-
 /** Installs the factory, unless the chain has it. */
 export async function openFactory({ url, relayer }: { url: string; relayer: Hex }) {
   const { abi, runtime } = await compiled('test/support/contracts/WalletFactory.json')

@@ -10,10 +10,11 @@ import { readConfig } from '../../../agent/service/config.ts'
 import { buildRequirements, buildTerms } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { relayerFolder } from '../../../store/files/layout.ts'
-import { testChainUrl } from '../../support/chain.ts'
+import { rpc, testChainUrl } from '../../support/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
 import { signedPayment } from '../../support/payments.ts'
 import { tokenOn } from '../../support/token.ts'
+import { FACTORY } from '../../support/wallets.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { priceOf } from '../../support/operations.ts'
 import { failureOf } from '../../support/failure.ts'
@@ -72,6 +73,35 @@ describe('the configured externals', () => {
       invalidReason: 'invalid_exact_evm_nonce_already_used',
     })
     expect(reports).to.deep.equal([])
+  })
+
+  it('settle by the second node while the first is not reachable', async () => {
+    const { externals } = await open(own({ RPC_URL: `http://127.0.0.1:1,${rpcUrl}` }))
+    const requirements = buildRequirements(terms, priceOf('lookup'))
+    const payment = (await signedPayment({ key: buyer, terms })) as never
+    const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
+    expect(await externals.facilitator.settle(payment, requirements)).to.include({ success: true })
+    expect((await tokenOn(rpcUrl).balanceOf(PAY_TO)) - before).to.equal(BigInt(requirements.amount))
+  })
+
+  it('ask the second facilitator while the first is not reachable', async () => {
+    const relayerKey = generatePrivateKey()
+    await rpc(rpcUrl, 'anvil_setBalance', privateKeyToAddress(relayerKey), '0xde0b6b3a7640000')
+    const variables = { RPC_URL: rpcUrl, RELAYER_KEY: relayerKey, FACTORIES: FACTORY }
+    const second = startChild('test/programs/reference-facilitator.js', [], variables)
+    try {
+      const url = await ready(second)
+      const { externals } = await open({ FACILITATOR: `http://127.0.0.1:1,${url}`, RPC_URL: rpcUrl, PAY_TO })
+      const requirements = buildRequirements(terms, priceOf('lookup'))
+      const payment = (await signedPayment({ key: buyer, terms })) as never
+      const verified = await externals.facilitator.verify(payment, requirements)
+      expect(verified).to.include({ isValid: true, facilitator: url })
+      const settled = await externals.facilitator.settle(payment, requirements, url)
+      expect(settled).to.include({ success: true })
+    } finally {
+      second.process.kill('SIGKILL')
+      await second.ended
+    }
   })
 
   it('[5.8.1] settle no payment of a remote facilitator in this process', async () => {
