@@ -1,7 +1,7 @@
 /** The bytes of one small list as different programs write it in .xlsx, ten of them in unusual forms. */
-import { crc32, deflateRawSync } from 'node:zlib'
 import { writeXlsx, XlsxStreamWriter } from 'hucre/xlsx'
 import writeExcel from 'write-excel-file/universal'
+import { buildZip, STORED, type ZipMember } from './zip.ts'
 
 /** The rows that the reader returns for every form. */
 export const FORM_ROWS = [
@@ -12,81 +12,6 @@ export const FORM_ROWS = [
 ]
 
 type Parts = Record<string, string | Uint8Array>
-
-interface ZipOptions {
-  isStored?: boolean
-  /** Sizes and checksum stand behind the data, as programs write that do not know them before. */
-  isStreamed?: boolean
-  /** Sizes and places are numbers of eight bytes, as programs write that do not know how long a file gets. */
-  isZip64?: boolean
-}
-
-export function zip(
-  parts: Parts,
-  { isStored = false, isStreamed = false, isZip64 = false }: ZipOptions = {},
-): Uint8Array {
-  const files: Buffer[] = []
-  const directory: Buffer[] = []
-  let offset = 0
-  for (const [name, content] of Object.entries(parts)) {
-    const bytes = Buffer.from(content)
-    const packed = isStored ? bytes : deflateRawSync(bytes)
-    const sizes = Buffer.alloc(12)
-    for (const [index, value] of [crc32(bytes), packed.length, bytes.length].entries())
-      sizes.writeUInt32LE(value, 4 * index)
-    const common = Buffer.alloc(10)
-    for (const [index, value] of [20, isStreamed ? 8 : 0, isStored ? 0 : 8, 0, 0x21].entries())
-      common.writeUInt16LE(value, 2 * index)
-    const nameLength = Buffer.of(name.length, 0, 0, 0)
-    const local = [
-      Buffer.from('PK\u0003\u0004'),
-      common,
-      isStreamed ? Buffer.alloc(12) : sizes,
-      nameLength,
-      Buffer.from(name),
-      packed,
-    ]
-    if (isStreamed) local.push(Buffer.from('PK\u0007\u0008'), sizes)
-    const file = Buffer.concat(local)
-    files.push(file)
-    const place = Buffer.alloc(4)
-    place.writeUInt32LE(offset)
-    const entry = [common, sizes, nameLength, Buffer.alloc(10), place, Buffer.from(name)]
-    if (isZip64) {
-      entry.push(Buffer.of(1, 0, 24, 0), wide(bytes.length), wide(packed.length), wide(offset))
-      nameLength[2] = 28
-      sizes.fill(0xff, 4)
-      place.fill(0xff)
-    }
-    directory.push(Buffer.from('PK\u0001\u0002'), Buffer.of(20, 0), ...entry)
-    offset += file.length
-  }
-  const entries = Buffer.concat(directory)
-  const end = Buffer.alloc(22)
-  end.write('PK\u0005\u0006', 'latin1')
-  const count = Object.keys(parts).length
-  end.writeUInt16LE(count, 8)
-  end.writeUInt16LE(count, 10)
-  end.writeUInt32LE(entries.length, 12)
-  end.writeUInt32LE(offset, 16)
-  const wideEnd = Buffer.concat([
-    Buffer.from('PK\u0006\u0006'),
-    wide(44),
-    Buffer.alloc(12),
-    ...[count, count, entries.length, offset].map(wide),
-    Buffer.from('PK\u0006\u0007\0\0\0\0'),
-    wide(offset + entries.length),
-    Buffer.of(1, 0, 0, 0),
-  ])
-  if (isZip64) end.fill(0xff, 8, 20)
-  return Buffer.concat([...files, entries, ...(isZip64 ? [wideEnd] : []), end])
-}
-
-const wide = (number: number) => {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64LE(BigInt(number))
-  return bytes
-}
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
@@ -103,7 +28,8 @@ interface Form {
   sheetPath?: string
   target?: string
   change?: (parts: Parts) => Parts
-  options?: ZipOptions
+  /** How each part is written in the archive. */
+  written?: Omit<ZipMember, 'name' | 'content'>
 }
 
 const SERIAL = 43861 // 2020-01-31
@@ -134,7 +60,7 @@ export function form({
   sheetPath = 'xl/worksheets/sheet1.xml',
   target = 'worksheets/sheet1.xml',
   change = (parts) => parts,
-  options = {},
+  written = {},
 }: Form = {}): Uint8Array {
   const relation = (id: string, type: string, to: string) =>
     `<Relationship Id="${id}" Type="${RELATIONS}/${type}" Target="${to}"/>`
@@ -160,8 +86,8 @@ export function form({
     xml
       .replaceAll(MAIN, 'http://purl.oclc.org/ooxml/spreadsheetml/main')
       .replaceAll(RELATIONS, 'http://purl.oclc.org/ooxml/officeDocument/relationships')
-  const written = isStrict ? mapParts(parts, strict) : parts
-  return zip(change(written), options)
+  const changed = change(isStrict ? mapParts(parts, strict) : parts)
+  return buildZip(...Object.entries(changed).map(([name, content]) => Object.assign({ name, content }, written)))
 }
 
 const mapParts = (parts: Parts, change: (xml: string) => string | Uint8Array): Parts =>
@@ -208,9 +134,9 @@ export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
         '<c r="B2"><f>SUM(A9:A10)</f>',
       ),
     }),
-  'entries without compression': () => form({ options: { isStored: true } }),
-  'sizes behind the data': () => form({ options: { isStreamed: true } }),
-  'numbers of eight bytes in the archive': () => form({ options: { isZip64: true } }),
+  'entries without compression': () => form({ written: { stated: { method: STORED } } }),
+  'sizes behind the data': () => form({ written: { sizes: 'behind' } }),
+  'numbers of eight bytes in the archive': () => form({ written: { sizes: 'wide' } }),
   'no references of cells': () => form({ data: DATA.replace('<c r="B3">', '<c/><c>').replaceAll(/ r="[A-D]\d"/g, '') }),
   'no references of cells and rows': () =>
     form({ data: DATA.replace('<c r="B3">', '<c/><c>').replaceAll(/ r="[A-D]?\d"/g, '') }),

@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { build } from 'esbuild'
 import { toText } from '../../../../agent/command-line/table/cell.ts'
 import { parseTable, type Table } from '../../../../agent/command-line/table/read-table.ts'
-import { form, FORM_ROWS, FORMS, zip } from '../../../support/xlsx-forms.ts'
+import { form, FORM_ROWS, FORMS } from '../../../support/xlsx-forms.ts'
+import { buildZip } from '../../../support/zip.ts'
 
 type Parse = typeof parseTable
 
@@ -50,11 +51,11 @@ describe('a sheet', () => {
     const large = 'inflates to more than 64 MiB, or 100 times its size'
     for (const [bytes, fault] of [
       [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
-      [zip({ large: mixed }), `FILE ${large}`],
-      [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, options: { isZip64: true } }), `FILE ${large}`],
+      [buildZip({ name: 'large', content: mixed }), `FILE ${large}`],
+      [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, written: { sizes: 'wide' } }), `FILE ${large}`],
       [stating(1000, '<row/>'.repeat(1e6)), `FILE ${large}`],
       [stating(0, '<row/>'.repeat(1e6)), `FILE ${large}`],
-      [zip({ 'a.txt': 'x' }), 'FILE is not an .xlsx file that can be read'],
+      [buildZip({ name: 'a.txt', content: 'x' }), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('PK\u0003\u0004nothing'), 'FILE is not an .xlsx file that can be read'],
       [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an .xls file or has a password. Save it as .xlsx without one'],
     ] as const)
