@@ -1,12 +1,7 @@
-/**
- * The Compose file: its parts fit together, its service has a valid configuration, and its scripts make a synchronous
- * standby.
- */
+/** The scripts of the Compose file make a synchronous standby, and the drill of a failover works on it. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -14,118 +9,20 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
 import { runChecks } from '../agent/operator/check/run.ts'
-import { readConfig, VARIABLE_NAMES } from '../agent/service/config.ts'
+import { readConfig } from '../agent/service/config.ts'
 import { migrateDatabase } from '../store/log/postgres/schema.ts'
 import { freePort } from './support/listen.ts'
 import { asServerUser, findPostgres, initialiseServer, makeServerFolder } from './support/postgres.ts'
-import { findPython, runPython } from './support/python.ts'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
 const run = promisify(execFile)
 const START_MS_MAX = 60_000
 const POLL_MS = 50
 
-interface ComposeService {
-  image: string
-  build?: { context: string; dockerfile: string }
-  environment?: Record<string, string>
-  volumes?: string[]
-  ports?: string[]
-  depends_on?: Record<string, object>
-  user?: string
-  read_only?: boolean
-  cap_drop?: string[]
-  stop_grace_period?: string
-}
-
-interface Compose {
-  services: Record<string, ComposeService>
-  volumes: Record<string, null>
-}
-
-describe('the Compose file', function () {
+describe('the scripts of the Compose file', function () {
   this.timeout(180_000)
-  let compose: Compose
 
-  before(async function () {
-    const python = await findPython(['yaml'])
-    if (python === undefined) {
-      process.stderr.write('\nSKIPPED: the tests of the Compose file, because python3 has no module yaml\n')
-      return this.skip()
-    }
-    const program = 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))'
-    const stdin = await readFile(join(DEPLOY, 'compose.yaml'), 'utf8')
-    const { code, stdout, stderr } = await runPython(['-c', program], { stdin, python })
-    expect(code, stderr).to.equal(0)
-    compose = JSON.parse(stdout) as Compose
-  })
-
-  const service = (name: string): ComposeService => compose.services[name] ?? { image: '' }
-
-  it('names only services, volumes and files that exist', () => {
-    expect(Object.keys(compose.services)).to.have.members(['migrate', 'service', 'primary', 'standby', 'prometheus'])
-    for (const [name, { build, volumes = [], depends_on: needed = {} }] of Object.entries(compose.services)) {
-      for (const other of Object.keys(needed)) expect(compose.services, name).to.have.property(other)
-      for (const volume of volumes) {
-        const [source = ''] = volume.split(':')
-        if (source.startsWith('.')) expect(statSync(join(DEPLOY, source)).isFile(), volume).to.equal(true)
-        else expect(compose.volumes, name).to.have.property(source)
-      }
-      if (build) expect(existsSync(join(DEPLOY, build.context, build.dockerfile))).to.equal(true)
-    }
-  })
-
-  it('gives the service a valid configuration, from the variables that the guide lists', async () => {
-    const { environment = {} } = service('service')
-    const guide = await readFile(join(DEPLOY, '../docs/operations/containers.md'), 'utf8')
-    const [, file = ''] = /cat > \.env <<'END'\n(.*?)END/s.exec(guide) ?? []
-    const given = new Map(file.split('\n').map((line) => line.split('=', 2) as [string, string]))
-    given.set('PAY_TO', `0x${'c7'.repeat(20)}`)
-    const filled = Object.entries(environment).map(([name, value]) => [
-      name,
-      value.replace(
-        /\$\{(\w+):\?\}/g,
-        (_, variable: string) => given.get(variable) ?? `${variable} is not in the guide`,
-      ),
-    ])
-    const { PGPASSWORD, ...variables } = Object.fromEntries(filled) as Record<string, string>
-    expect(PGPASSWORD).to.equal('...')
-    for (const name of Object.keys(variables)) expect(VARIABLE_NAMES.has(name), name).to.equal(true)
-    const config = readConfig({ ...variables, HOST: '0.0.0.0' })
-    expect(config.facilitator.kind).to.equal('remote')
-    expect(config.admin).to.deep.include({ port: 4022 })
-    expect(new URL(config.responseLog ?? '').hostname).to.equal('primary')
-  })
-
-  it('restricts the service, and publishes ports on the loopback address only', () => {
-    expect(service('service')).to.deep.include({ user: '10001:10001', read_only: true, cap_drop: ['ALL'] })
-    expect(Number.parseInt(service('service').stop_grace_period ?? '', 10)).to.be.greaterThan(70)
-    const ports = Object.values(compose.services).flatMap((each) => each.ports ?? [])
-    expect(ports).to.have.lengthOf(2)
-    for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:/)
-  })
-
-  it('has a configuration of Prometheus with the rules of the service', async function () {
-    const folder = await mkdtemp(join(tmpdir(), 'prometheus-'))
-    try {
-      for (const volume of service('prometheus').volumes ?? []) {
-        const [source = '', target = ''] = volume.split(':')
-        if (target.startsWith('/etc/prometheus/')) await cp(join(DEPLOY, source), join(folder, target.slice(16)))
-      }
-      const config = join(folder, 'prometheus.yml')
-      const checked = await run('promtool', ['check', 'config', config]).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined
-        throw error
-      })
-      if (!checked) return this.skip()
-      expect(checked.stdout).to.match(/SUCCESS: [1-9][0-9]* rules found/)
-      expect(await readFile(config, 'utf8')).to.contain("targets: ['service:4022']")
-    } finally {
-      await rm(folder, { recursive: true })
-    }
-  })
-
-  it('[14.22] makes a primary that waits for its standby, with its two scripts, and `check` sees whether it does', async function () {
+  it('[14.22] make a primary that waits for its standby, and `check` sees whether it does', async function () {
     const binaries = findPostgres()
     if (binaries === undefined) return this.skip()
     const folder = await makeServerFolder()
