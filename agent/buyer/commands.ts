@@ -3,7 +3,7 @@
  * The buyer's own program has no default.
  */
 import { readFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { parseJson } from '../../store/base/read-body.ts'
 import { parseAmount, parseHttpUrl } from '../command-line/arguments.ts'
 import type { AddCommand, CommandContext, FindService } from '../command-line/context.ts'
@@ -12,10 +12,9 @@ import type { SingleDefinition } from '../operation/operation.ts'
 import { batch, SINGLE_OPERATIONS } from '../operation/operations.ts'
 import { textInput } from '../operation/resource.ts'
 import { toUsdc, type Mode } from '../payment/terms.ts'
-import { addDefinition, modeOption, option, type Definition } from './definition.ts'
-import { toBaseUrl } from './library/purchase-request.ts'
-import { LISTS } from './lists/commands.ts'
-import { LOCAL_SERVERS } from './local-servers.ts'
+import { addLists } from './lists/commands.ts'
+import { addLocalServers } from './local-servers.ts'
+import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
 import { readTypedInput } from './typed-input.ts'
 
 const DESCRIPTION = 'Buy from a running service'
@@ -37,29 +36,31 @@ Examples:
   PROGRAM address --key-file buyer.key --new
   PROGRAM --retry FILE.json`
 
-/** Options of the parent. They may stand before or after the name of a command. */
-const CLIENT_OPTIONS = () => [
-  option(
-    '--url <url>',
-    'the URL of the service; in irish-company-agent by default that of its configuration',
-    toBaseUrl,
-  ),
-  option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox'),
-  modeOption(),
-  option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount),
-  option('--json', 'print the body of the answer also on a terminal'),
-  option('--verbose', 'show the checks of the quote, and the body of a refusal'),
-  option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl),
-  option('--a2a', 'buy over A2A instead of REST'),
-  option(
-    '--a2a-url <url>',
-    'send A2A messages here; by default to the URL of the card on the same host',
-    parseHttpUrl,
-  ).implies({ a2a: true }),
-  option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
-    ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
-  ),
-]
+/** Adds the options of the parent. They may stand before or after the name of a command. */
+const addClientOptions = (parent: Command) =>
+  parent
+    .option(
+      '--url <url>',
+      'the URL of the service; in irish-company-agent by default that of its configuration',
+      parseBaseUrl,
+    )
+    .option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox')
+    .addOption(modeOption())
+    .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
+    .option('--json', 'print the body of the answer also on a terminal')
+    .option('--verbose', 'show the checks of the quote, and the body of a refusal')
+    .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
+    .option('--a2a', 'buy over A2A instead of REST')
+    .addOption(
+      new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
+        .argParser(parseHttpUrl)
+        .implies({ a2a: true }),
+    )
+    .addOption(
+      new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
+        ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
+      ),
+    )
 
 /** The members that are positional arguments. By default the required ones. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name'], changes: [] }
@@ -68,7 +69,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name
 const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_', '-')
 
 /** Derives the command of an operation from its definition. */
-function purchaseOf(definition: SingleDefinition): Definition {
+function addPurchase(parent: Command, client: Client, definition: SingleDefinition): void {
   const { name, inputSchema, tool } = definition
   const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
     properties: Record<string, { description?: string }>
@@ -76,75 +77,71 @@ function purchaseOf(definition: SingleDefinition): Definition {
   }
   const members = ARGUMENTS[name] ?? needed
   const describe = (member: string) => (properties[member]?.description ?? '').replace(/\.$/, '')
-  const toArgument = (member: string): [string, [string, string]] => {
-    const syntax = needed.includes(member) ? `<${toFlag(member)}>` : `[${toFlag(member)}]`
-    return [member, [syntax, describe(member)]]
-  }
-  const others = Object.keys(properties).filter((member) => !members.includes(member))
-  const options = others.map((member) =>
-    option(`--${toFlag(member)} <value>`, describe(member)).makeOptionMandatory(needed.includes(member)),
-  )
-  return {
-    name: toFlag(name),
-    description: `${tool.title}; {${name}}`,
-    arguments: Object.fromEntries(members.map(toArgument)),
-    options,
-    run: async ({ context, args, options: values, target }) => {
-      const { purchase } = await import('./library/commands.ts')
-      const given = others.flatMap((member, index): [string, string][] => {
-        const value = values[options[index]?.attributeName() ?? '']
-        return value === undefined ? [] : [[member, String(value)]]
-      })
-      const input = readTypedInput(textInput([...Object.entries(args), ...given]))
-      return purchase(context, { ...(await target('url', 'keyFile')), definition, input })
-    },
-  }
+  const command = parent.command(toFlag(name)).description(`${tool.title}; {${name}}`)
+  for (const member of members)
+    command.argument(needed.includes(member) ? `<${toFlag(member)}>` : `[${toFlag(member)}]`, describe(member))
+  const options = Object.keys(properties)
+    .filter((member) => !members.includes(member))
+    .map((member) => {
+      const option = new Option(`--${toFlag(member)} <value>`, describe(member))
+      command.addOption(option.makeOptionMandatory(needed.includes(member)))
+      return [member, option.attributeName()] as const
+    })
+  command.action(async () => {
+    const { purchase } = await import('./library/commands.ts')
+    const values = command.opts<Record<string, string | undefined>>()
+    const typed = [
+      ...members.map((member, at) => [member, command.args[at]] as const),
+      ...options.map(([member, attribute]) => [member, values[attribute]] as const),
+    ]
+    const given = typed.flatMap(([member, text]): [string, string][] => (text === undefined ? [] : [[member, text]]))
+    const target = await readTarget(command, client, 'url', 'keyFile')
+    const input = readTypedInput(textInput(given))
+    client.context.finish(await purchase(client.context, { ...target, definition, input }))
+  })
 }
 
-const OTHERS: readonly Definition[] = [
-  {
-    name: 'batch',
-    description: 'Buy many answers of one operation with one payment',
-    arguments: { file: ['<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}'] },
-    options: [option('--dry-run', 'only say the price')],
-    run: async ({ context, args: { file = '' }, options, target, refuse }) => {
+function addOthers(parent: Command, client: Client): void {
+  const { context } = client
+  parent
+    .command('batch')
+    .description('Buy many answers of one operation with one payment')
+    .argument('<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}')
+    .option('--dry-run', 'only say the price')
+    .action(async (file: string, { dryRun: isDryRun = false }: { dryRun?: boolean }, command: Command) => {
       const { purchase } = await import('./library/commands.ts')
       const value = parseJson(await readFile(file, 'utf8'))
-      if (typeof value !== 'object' || value === null) return refuse(`${file} has no JSON object`)
+      if (typeof value !== 'object' || value === null) return refuse(command, `${file} has no JSON object`)
+      const target = await readTarget(command, client, 'url', 'keyFile')
       const input = readTypedInput({ ...value })
-      const isDryRun = options['dryRun'] === true
-      return purchase(context, { ...(await target('url', 'keyFile')), definition: batch, input, isDryRun })
-    },
-  },
-  {
-    name: 'purchases',
-    description: 'List the purchases of a folder: time, operation, amount, state, file',
-    arguments: { folder: ['[folder]', 'by default that of single purchases; for a list OUT.purchases'] },
-    run: async ({ context, args: { folder }, target }) => {
+      context.finish(await purchase(context, { ...target, definition: batch, input, isDryRun }))
+    })
+  parent
+    .command('purchases')
+    .description('List the purchases of a folder: time, operation, amount, state, file')
+    .argument('[folder]', 'by default that of single purchases; for a list OUT.purchases')
+    .action(async (folder: string | undefined, _, command: Command) => {
       const { printPurchases } = await import('./library/commands.ts')
-      await printPurchases(context, folder ?? (await target()).purchasesDirectory)
-    },
-  },
-  {
-    name: 'address',
-    description: 'Print the address that pays: that of --key-file',
-    options: [option('--new', 'create the key file first; it must not exist')],
-    run: async ({ context, options, target }) => {
+      await printPurchases(context, folder ?? (await readTarget(command, client)).purchasesDirectory)
+    })
+  parent
+    .command('address')
+    .description('Print the address that pays: that of --key-file')
+    .option('--new', 'create the key file first; it must not exist')
+    .action(async ({ new: isNew = false }: { new?: boolean }, command: Command) => {
       const { printAddress } = await import('./library/commands.ts')
-      await printAddress(context, (await target('keyFile')).keyFile, { isNew: options['new'] === true })
-    },
-  },
-  {
-    name: 'verify-card',
-    description: 'Check the signature of the agent card',
-    run: async ({ context: { print, fetch }, target }) => {
+      await printAddress(context, (await readTarget(command, client, 'keyFile')).keyFile, { isNew })
+    })
+  parent
+    .command('verify-card')
+    .description('Check the signature of the agent card')
+    .action(async (_, command: Command) => {
       const { verifyCard } = await import('./library/verify-card.ts')
-      const kid = await verifyCard((await target('url')).baseUrl, fetch)
-      print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
-      return kid !== undefined
-    },
-  },
-]
+      const kid = await verifyCard((await readTarget(command, client, 'url')).baseUrl, context.fetch)
+      context.print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
+      context.finish(kid !== undefined)
+    })
+}
 
 /** The description with the price on the network in use. */
 const priced =
@@ -157,16 +154,18 @@ const priced =
     })
 
 /** Adds the commands of single purchases and of lists to a program, or to a command of it. */
-function addClient(parent: Command, context: CommandContext, findService?: FindService): void {
+function addClient(parent: Command, client: Client): void {
+  const { context } = client
   const names: string[] = []
   for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
   const describe = priced(parent, context)
   // Subcommands inherit it.
   parent.configureHelp({ ...parent.configureHelp(), commandDescription: describe, subcommandDescription: describe })
   parent.addHelpText('after', HELP.replaceAll('PROGRAM', names.join(' ')))
-  for (const each of CLIENT_OPTIONS()) parent.addOption(each)
-  for (const each of [...SINGLE_OPERATIONS.map(purchaseOf), ...OTHERS, ...LISTS])
-    addDefinition(parent, context, each, findService)
+  addClientOptions(parent)
+  for (const each of SINGLE_OPERATIONS) addPurchase(parent, client, each)
+  addOthers(parent, client)
+  addLists(parent, client)
   // After the subcommands, which would inherit it.
   parent
     .allowExcessArguments()
@@ -188,6 +187,6 @@ function addClient(parent: Command, context: CommandContext, findService?: FindS
  */
 export const buyerCommands = (findService?: FindService): AddCommand[] => [
   (program, context) =>
-    addClient(findService ? program.command('client').description(DESCRIPTION) : program, context, findService),
-  (program, context) => LOCAL_SERVERS.forEach((each) => addDefinition(program, context, each)),
+    addClient(findService ? program.command('client').description(DESCRIPTION) : program, { context, findService }),
+  (program, context) => addLocalServers(program, { context }),
 ]

@@ -8,6 +8,17 @@ export const matching = (pattern: RegExp, rule: string) => (text: string) => {
   return text
 }
 
+/** A parser of an option from a function that throws an error with the rule that a value breaks. */
+export const parsing =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T => {
+    try {
+      return parse(text)
+    } catch (cause) {
+      throw new InvalidArgumentError(`${(cause as Error).message}.`)
+    }
+  }
+
 const checkWhole = matching(/^[1-9][0-9]{0,6}$/, 'It must be a whole number from 1.')
 
 export const parseWholeNumber = (text: string) => Number(checkWhole(text))

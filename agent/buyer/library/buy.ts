@@ -72,12 +72,7 @@ function parseRetryAfter(header: string | null): number {
 export async function signPurchase(
   request: PurchaseRequest,
   quote: DecodedQuote,
-  {
-    signer,
-    now,
-    reservation,
-    onStep,
-  }: { signer: Signer; now: Date; reservation?: string | undefined; onStep?: OnStep | undefined },
+  { signer, now, onStep }: { signer: Signer; now: Date; onStep?: OnStep | undefined },
 ): Promise<Purchase> {
   const { required, requirements } = quote
   const authorization = createAuthorization(quote, signer.address, now)
@@ -97,7 +92,7 @@ export async function signPurchase(
     accepted: requirements,
   }
   const payment = encodeBase64(JSON.stringify(payload))
-  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
 }
 
 /**
@@ -197,8 +192,8 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
-  const reservation = await reserve?.({ purchase: entry.name, amount })
-  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), reservation, onStep })
+  await reserve?.({ purchase: entry.name, amount })
+  const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
   onStep?.({ kind: 'stored', file: locationOf(entry), payer: signer.address })

@@ -33,7 +33,6 @@ export type { BuyerMethods } from './methods.ts'
 export { describeOutcome, type Charged, type Outcome } from './outcome.ts'
 export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export type { Key, LocalAccount, Signer } from './signer.ts'
-export { resetSpending } from './spending.ts'
 export type { OnStep, PurchaseStep } from './step.ts'
 export type { BuyerStorage } from './storage.ts'
 

@@ -14,7 +14,7 @@ const ADVICE = {
   quote_unexpected: 'Check the service and the expected terms.',
   price_above_limit: 'Raise the limit for one request, or do not buy.',
   day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',
-  spending_unknown: 'Restore the missing or damaged file, or begin the day again with --reset-day.',
+  spending_unknown: 'Restore the missing or damaged file, or wait until the next day in UTC.',
   purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
   payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',

@@ -18,8 +18,6 @@ const purchaseSchema = z.strictObject({
   /** The quote that was signed. */
   quote: z.record(z.string(), z.unknown()),
   signed_at: z.iso.datetime(),
-  /** The entry that reserves the amount, if the spending of a day is limited. */
-  reservation: z.string().optional(),
   answer: z.strictObject({ status: z.int(), body: z.string(), payment_response: z.string().nullable() }).nullable(),
 })
 

@@ -1,11 +1,12 @@
 /** The commands that buy for the rows of a list. */
-import { parseAmount, parseTableName } from '../../command-line/arguments.ts'
+import type { Command } from 'commander'
+import { matching, parseAmount, parseTableName } from '../../command-line/arguments.ts'
 import type { CommandResult } from '../../command-line/context.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
-import { option, required, type Call, type Definition } from '../definition.ts'
+import { refuse, type Client } from '../target.ts'
 import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
-import { readListInput, tableOptions } from './list-input.ts'
+import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
 import type { RowCells } from './rows.ts'
 
 const RECONCILE_HELP = `
@@ -33,102 +34,108 @@ After Ctrl-C, a failure or a crash the same command continues, and pays nothing 
 belong together.
 
 Example:
-  watch suppliers.csv --column Number --state watch.json --report watch.xlsx --max-total 2000000`
+  watch suppliers.csv --column Number --state watch.json --report watch.csv --max-total 2000000`
 
-const FILE: Definition['arguments'] = { file: ['<file>', 'a CSV, or an .xlsx file'] }
-const payOptions = () => [option('--yes', 'pay without a question'), option('--dry-run', 'only say the price')]
+const FILE = 'a CSV, or an .xlsx file'
 
-export const LISTS: readonly Definition[] = [
-  {
-    name: 'reconcile',
-    description: 'Buy a decision for each row of a spreadsheet',
-    arguments: FILE,
-    options: [
-      required(option('--column <column>', 'the column of the names: its header, or its number from 1')),
-      option('--number-column <column>', 'the column of the company numbers'),
-      option('--eircode-column <column>', 'the column of the Eircodes, as evidence'),
-      option('--address-column <column>', 'the column of a part of the address, as evidence'),
-      option('--no-header', 'the first row is data; name columns by their numbers'),
-      ...tableOptions(),
-      option(
-        '--out <file>',
-        'the file to write, a .csv, .tsv, .xlsx or .json; by default FILE.reconciled.csv or .xlsx',
-        parseTableName,
-      ),
-      option(
-        '--review <file>',
-        'write the rows that need a person; if it exists, take the numbers that are in it',
-        parseTableName,
-      ),
-      option(
-        '--max-total <n>',
-        'pay at most this for the list, earlier runs included; required on mainnet',
-        parseAmount,
-      ),
-      option('--batch', 'buy up to 25 names or 100 numbers with one payment'),
-      ...payOptions(),
-    ],
-    help: RECONCILE_HELP,
-    run: reconcile,
-  },
-  {
-    name: 'watch',
-    description: 'Buy what changed in the companies of a spreadsheet',
-    arguments: FILE,
-    options: [
-      required(option('--column <column>', 'the column of the company numbers: its header, or its number from 1')),
-      required(option('--state <file>', 'the file that keeps the records from one run to the next')),
-      ...tableOptions(),
-      option('--report <file>', 'the report to write, a .csv, .tsv, .xlsx or .json', parseTableName),
-      required(option('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)),
-      ...payOptions(),
-    ],
-    help: WATCH_HELP,
-    run: watch,
-  },
-]
+const parseReportName = (text: string) =>
+  matching(/(?<!\.xlsx)$/i, 'Its name must end with one of .csv, .tsv, .json.')(parseTableName(text))
 
-async function reconcile(call: Call): Promise<CommandResult> {
-  const { context, args, options } = call
+/** The options and arguments that both commands have. */
+const addPayOptions = (command: Command) =>
+  command.option('--yes', 'pay without a question').option('--dry-run', 'only say the price')
+
+export function addLists(parent: Command, client: Client): void {
+  const reconcileCommand = parent
+    .command('reconcile')
+    .description('Buy a decision for each row of a spreadsheet')
+    .argument('<file>', FILE)
+    .requiredOption('--column <column>', 'the column of the names: its header, or its number from 1')
+    .option('--number-column <column>', 'the column of the company numbers')
+    .option('--eircode-column <column>', 'the column of the Eircodes, as evidence')
+    .option('--address-column <column>', 'the column of a part of the address, as evidence')
+    .option('--no-header', 'the first row is data; name columns by their numbers')
+  addTableOptions(reconcileCommand)
+    .option(
+      '--out <file>',
+      'the file to write, a .csv, .tsv, .xlsx or .json; by default FILE.reconciled.csv or .xlsx',
+      parseTableName,
+    )
+    .option(
+      '--review <file>',
+      'write the rows that need a person; if it exists, take the numbers that are in it',
+      parseTableName,
+    )
+    .option('--max-total <n>', 'pay at most this for the list, earlier runs included; required on mainnet', parseAmount)
+    .option('--batch', 'buy up to 25 names or 100 numbers with one payment')
+  addPayOptions(reconcileCommand)
+    .addHelpText('after', RECONCILE_HELP)
+    .action((file: string, options: ReconcileOptions, command: Command) => reconcile(command, client, file, options))
+
+  const watchCommand = parent
+    .command('watch')
+    .description('Buy what changed in the companies of a spreadsheet')
+    .argument('<file>', FILE)
+    .requiredOption('--column <column>', 'the column of the company numbers: its header, or its number from 1')
+    .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
+  addTableOptions(watchCommand)
+    .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
+    .requiredOption('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)
+  addPayOptions(watchCommand)
+    .addHelpText('after', WATCH_HELP)
+    .action((file: string, options: WatchOptions, command: Command) => watch(command, client, file, options))
+}
+
+interface ReconcileOptions extends ListOptions {
+  column: string
+  numberColumn?: string
+  eircodeColumn?: string
+  addressColumn?: string
+  out?: string
+  review?: string
+  batch?: boolean
+}
+
+async function reconcile(command: Command, client: Client, file: string, options: ReconcileOptions): Promise<void> {
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
-  const { review, maxTotal } = options as { review?: string; maxTotal?: number }
   const ends = /(?:\.csv|(\.xlsx))?$/i
-  const byDefault = (args['file'] ?? '').replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`)
-  const out = String(options['out'] ?? byDefault)
-  const input = await readListInput(call, { '--out': out, '--review': review })
+  const { review, out = file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`) } = options
+  const input = await readListInput(command, client, { file, options, written: { '--out': out, '--review': review } })
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
     out,
     columns: { name, company_number, eircode, address } as RowCells,
     review,
-    totalMax: maxTotal,
-    isBatched: options['batch'] === true,
+    totalMax: options.maxTotal,
+    isBatched: options.batch === true,
   }
-  return endOf(call, () => reconcileFile(context, list))
+  await finish(command, client, () => reconcileFile(client.context, list))
 }
 
 const STATUS_CHANGED = 3
 
-async function watch(call: Call): Promise<CommandResult> {
-  const { context, options } = call
-  const { watch: run } = await import('../watch/watch.ts')
-  const { state: stateFile = '', report: reportFile } = options as { state?: string; report?: string }
-  const list = {
-    ...(await readListInput(call, { '--state': stateFile, '--report': reportFile })),
-    column: String(options['column']),
-    stateFile,
-    reportFile,
-    totalMax: Number(options['maxTotal']),
-  }
-  return endOf(call, async () => ((await run(context, list)) ? STATUS_CHANGED : true))
+interface WatchOptions extends ListOptions {
+  column: string
+  state: string
+  report?: string
+  maxTotal: number
 }
 
-/** The result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */
-async function endOf({ context, refuse }: Call, run: () => Promise<CommandResult>): Promise<CommandResult> {
+async function watch(command: Command, client: Client, file: string, options: WatchOptions): Promise<void> {
+  const { watch: run } = await import('../watch/watch.ts')
+  const { column, state: stateFile, report: reportFile, maxTotal: totalMax } = options
+  const written = { '--state': stateFile, '--report': reportFile }
+  const input = await readListInput(command, client, { file, options, written })
+  const list = { ...input, column, stateFile, reportFile, totalMax }
+  await finish(command, client, async () => ((await run(client.context, list)) ? STATUS_CHANGED : true))
+}
+
+/** Finishes with the result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */
+async function finish(command: Command, { context }: Client, run: () => Promise<CommandResult>): Promise<void> {
   const { note } = context
-  return run().catch((cause: unknown) => {
-    if (cause instanceof TableError && cause.argument === 'column') refuse(cause.message)
+  const result = await run().catch((cause: unknown) => {
+    if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
     if (!(cause instanceof PurchaseError)) throw cause
     note(`${cause.message}. ${cause.advice}`)
     // That one payment was not charged says nothing about the others.
@@ -136,4 +143,5 @@ async function endOf({ context, refuse }: Call, run: () => Promise<CommandResult
     note(`${outcome}The same command continues, and pays nothing twice.`)
     return EXIT_STATUSES[cause.outcome.kind]
   })
+  context.finish(result)
 }

@@ -2,37 +2,51 @@
 import { stat } from 'node:fs/promises'
 import { resolve as resolvePath } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { option, type Call } from '../definition.ts'
-import { parseSeparator, parseWholeNumber } from '../../command-line/arguments.ts'
+import type { Command } from 'commander'
+import { readTarget, refuse, type Client } from '../target.ts'
+import { parseSeparator, parseWholeNumber, parsing } from '../../command-line/arguments.ts'
 import type { Table } from '../../command-line/table/read-table.ts'
 import { decoderOf, ENCODINGS } from '../../command-line/table/decode-text.ts'
 import { TableError } from '../../command-line/table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 
-export const tableOptions = () => [
-  option('--header-row <n>', 'the row of the header, from 1', parseWholeNumber),
-  option(
-    '--separator <text>',
-    'the separator of the fields, "tab" for a tabulator; by default it is found',
-    parseSeparator,
-  ),
-  option(
-    '--encoding <name>',
-    `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
-    (name) => decoderOf(name) && name,
-  ),
-]
+/** The options of both commands of lists. */
+export interface ListOptions {
+  header?: boolean
+  headerRow?: number
+  separator?: string
+  encoding?: string
+  maxTotal?: number
+  yes?: boolean
+  dryRun?: boolean
+}
+
+export const addTableOptions = (command: Command) =>
+  command
+    .option('--header-row <n>', 'the row of the header, from 1', parseWholeNumber)
+    .option(
+      '--separator <text>',
+      'the separator of the fields, "tab" for a tabulator; by default it is found',
+      parseSeparator,
+    )
+    .option(
+      '--encoding <name>',
+      `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
+      parsing((name) => decoderOf(name) && name),
+    )
 
 /** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
-async function readListFile({ context, args, options, refuse }: Call): Promise<Table> {
+async function readListFile(
+  command: Command,
+  { context }: Client,
+  { file, options: { separator, encoding } }: Pick<Given, 'file' | 'options'>,
+): Promise<Table> {
   const { readTable } = await import('../../command-line/table/table-file.ts')
-  const { file = '' } = args
-  const { separator, encoding } = options as Record<string, string | undefined>
   return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
     if (!(cause instanceof TableError) || cause.argument !== 'encoding') throw cause
     if (await context.confirm(`${cause.message}. Read it so?`))
       return readTable(file, { separator, encoding: 'windows-1252' })
-    return refuse(`${cause.message}. Name the encoding with --encoding`)
+    return refuse(command, `${cause.message}. Name the encoding with --encoding`)
   })
 }
 
@@ -43,41 +57,44 @@ async function readListFile({ context, args, options, refuse }: Call): Promise<T
 const HEAP_OPTIONS = ['--semi-space-growth-factor=1', '--heap-growing-percent=20']
 
 /** Ends the command if two of its files are the same, or if a file to write is a folder. */
-async function requireFiles(
-  { args: { file = '' }, refuse }: Call,
-  written: Record<string, string | undefined>,
-): Promise<void> {
+async function requireFiles(command: Command, { file, written }: Pick<Given, 'file' | 'written'>): Promise<void> {
   const taken = new Map([[resolvePath(file), file]])
   for (const [flag, path] of Object.entries(written)) {
     if (path === undefined) continue
     const other = taken.get(resolvePath(path))
-    if (other !== undefined) refuse(`option '${flag}' names ${other}, which is another file of this command`)
-    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(`option '${flag}' names a folder`)
+    if (other !== undefined) refuse(command, `option '${flag}' names ${other}, which is another file of this command`)
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(command, `option '${flag}' names a folder`)
     taken.set(resolvePath(path), path)
   }
 }
 
 export type ListInput = Awaited<ReturnType<typeof readListInput>>
 
-/** @param written the files that the command writes, by their options */
-export async function readListInput(call: Call, written: Record<string, string | undefined>) {
-  const { args, options, target, refuse } = call
-  await requireFiles(call, written)
-  const { a2a, keyFile, ...service } = await target('url', 'keyFile')
-  if (service.mode === 'mainnet' && options['maxTotal'] === undefined)
-    refuse("option '--max-total' is required on mainnet")
-  if (a2a) refuse("option '--a2a' cannot be used with a list")
+interface Given {
+  file: string
+  options: ListOptions
+  /** The files that the command writes, by their options. */
+  written: Record<string, string | undefined>
+}
+
+export async function readListInput(command: Command, client: Client, given: Given) {
+  const { file, options } = given
+  await requireFiles(command, given)
+  const { a2a, keyFile, ...service } = await readTarget(command, client, 'url', 'keyFile')
+  if (service.mode === 'mainnet' && options.maxTotal === undefined)
+    refuse(command, "option '--max-total' is required on mainnet")
+  if (a2a) refuse(command, "option '--a2a' cannot be used with a list")
   for (const each of HEAP_OPTIONS) setFlagsFromString(each)
   return {
     ...service,
     key: await readPrivateKey(keyFile),
-    file: args['file'] ?? '',
-    table: await readListFile(call),
+    file,
+    table: await readListFile(command, client, given),
     /** From 1, or 0 without a header. */
-    headerRow: options['header'] === false ? 0 : Number(options['headerRow'] ?? 1),
+    headerRow: options.header === false ? 0 : (options.headerRow ?? 1),
     /** Pays without a question. */
-    isConfirmed: options['yes'] === true,
+    isConfirmed: options.yes === true,
     /** Only says the price. */
-    isDryRun: options['dryRun'] === true,
+    isDryRun: options.dryRun === true,
   }
 }

@@ -86,7 +86,7 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   }
 }
 
-/** The library, with a limit of a day. Each purchase must have its own reservation. */
+/** The library, with a limit of a day. Each purchase must have a reservation. */
 export const openBuyerScene = () =>
   openScene(async ({ service, directory }) => {
     const folder = join(directory, 'purchases')
@@ -106,11 +106,10 @@ export const openBuyerScene = () =>
       async check() {
         const purchases = await readPurchases(folder)
         const faults = purchases.size === index + 1 ? [] : [`${index + 1} requests have ${purchases.size} purchases`]
-        for (const [name, purchase] of purchases) {
-          const text = await readFile(join(folder, purchase.reservation ?? 'none'), 'utf8').catch(() => '{}')
-          if ((JSON.parse(text) as { purchase?: string }).purchase !== name)
-            faults.push(`${name} does not name its own reservation`)
-        }
+        const spending = (await readdir(folder)).filter((name) => name.startsWith('spending-'))
+        const texts = await Promise.all(spending.map((name) => readFile(join(folder, name), 'utf8')))
+        const reserved = new Set(texts.map((text) => (JSON.parse(text) as { purchase: string }).purchase))
+        for (const name of purchases.keys()) if (!reserved.has(name)) faults.push(`${name} has no reservation`)
         return faults
       },
     }

@@ -12,19 +12,12 @@ import {
   createBuyer,
   describeOutcome,
   PurchaseError,
-  resetSpending,
   type BuyerOptions,
   type BuyerStorage,
   type PurchaseStep,
 } from '../../../../agent/buyer/library/buyer.ts'
 import { folderStorage } from '../../../../agent/buyer/library/folder-storage.ts'
-import {
-  createPurchase,
-  listNames,
-  paidEntry,
-  readPurchase,
-  writePurchase,
-} from '../../../../agent/buyer/library/purchase-file.ts'
+import { listNames, paidEntry, readPurchase, writePurchase } from '../../../../agent/buyer/library/purchase-file.ts'
 import { REFUSALS } from '../../../../agent/operation/refusal.ts'
 import { openSpending } from '../../../../agent/buyer/library/spending.ts'
 import { buyCompany } from '../../../examples/buy-company.ts'
@@ -536,70 +529,57 @@ describe('[15.2] the spending of a day', () => {
   const reserveAnew = (reservation: ReturnType<typeof wanted>) => open()(reservation)
   const wanted = (purchase: string, amount: number) => ({ purchase: `${purchase}.json`, amount })
   const pathOf = (name: string) => join(folder, name)
-  const codeOf = (work: Promise<unknown>) =>
-    work.then(
-      () => undefined,
+  /** The entries after it, or the code of the refusal. */
+  const after = (reserved: Promise<unknown>) =>
+    reserved.then(
+      async () => (await readdir(folder)).toSorted(),
       (cause: unknown) => (cause as PurchaseError).code,
     )
-  const save = (name: string, reservation: string) =>
-    createPurchase(
-      { storage, name },
-      {
-        request: { method: 'GET', url: 'https://companies.example/', headers: {}, body: null },
-        payment: 'x',
-        quote: {},
-        signed_at: now.toISOString(),
-        reservation,
-        answer: null,
-      },
-    )
+  const entriesOf = (day: number, count: number) =>
+    Array.from({ length: count }, (_, at) => `spending-2026-11-${day}-${at}.json`)
 
-  it('counts every signature, also of the same purchase, until the next day', async () => {
+  it('counts every signature, also of the same purchase and of a new process, until the next day', async () => {
     const reserve = open()
-    expect(await reserve(wanted('one', 1000))).to.equal('spending-2026-11-22-0.json')
-    expect(await reserve(wanted('one', 1000))).to.equal('spending-2026-11-22-1.json')
-    expect(await codeOf(reserve(wanted('two', 1001)))).to.equal('day_limit_reached')
-    expect(await reserveAnew(wanted('two', 1000))).to.equal('spending-2026-11-22-2.json')
-    expect(await codeOf(reserveAnew(wanted('three', 1)))).to.equal('day_limit_reached')
+    expect(await after(reserve(wanted('one', 1000)))).to.deep.equal(entriesOf(22, 1))
+    expect(await after(reserve(wanted('one', 1000)))).to.deep.equal(entriesOf(22, 2))
+    expect(await after(reserve(wanted('two', 1001)))).to.equal('day_limit_reached')
+    expect(await after(reserveAnew(wanted('two', 1000)))).to.deep.equal(entriesOf(22, 3))
+    expect(await after(reserveAnew(wanted('three', 1)))).to.equal('day_limit_reached')
     now = new Date('2026-11-23T00:00:00Z')
-    expect(await reserve(wanted('three', 3000))).to.equal('spending-2026-11-23-0.json')
+    expect(await after(reserve(wanted('three', 3000)))).to.deep.equal([...entriesOf(22, 3), ...entriesOf(23, 1)])
   })
 
-  it('accepts a purchase that another process makes after a new process has read the day', async () => {
-    const other = open()
+  it('counts an entry that another process creates after this one has read the day', async () => {
     const slow: BuyerStorage = {
       ...storage,
-      async list(prefix) {
-        if (prefix === '') await save('one.json', (await other(wanted('one', 100))) ?? '')
-        return storage.list(prefix)
+      async create(name, text) {
+        if (name.endsWith('-0.json')) await reserveAnew(wanted('one', 2000))
+        return storage.create(name, text)
       },
     }
     const reserve = openSpending(slow, 3000, () => now)
-    expect(await reserve(wanted('two', 100))).to.equal('spending-2026-11-22-1.json')
+    expect(await after(reserve(wanted('two', 1001)))).to.equal('day_limit_reached')
+    expect(await after(reserve(wanted('two', 1000)))).to.deep.equal(entriesOf(22, 2))
   })
 
-  const LOSSES: Record<string, (names: string[]) => Promise<void>> = {
-    'the first file is missing': ([first = '']) => rm(pathOf(first)),
-    'the last file is missing': (names) => rm(pathOf(names.at(-1) ?? '')),
-    'a file is damaged': ([first = '']) => writeFile(pathOf(first), '{}'),
+  /** What a new process does after a loss. */
+  const LOSSES: Record<string, [lose: (names: string[]) => Promise<void>, anew: string]> = {
+    'the first file is missing': [([first = '']) => rm(pathOf(first)), 'spending_unknown'],
+    'a file is damaged': [([first = '']) => writeFile(pathOf(first), '{}'), 'spending_unknown'],
+    'the last file is missing': [(names) => rm(pathOf(names.at(-1) ?? '')), 'reserved'],
   }
-  for (const [title, lose] of Object.entries(LOSSES)) {
-    it(`blocks if ${title}, also in a new process, until the day is reset`, async () => {
+  for (const [title, [lose, anew]] of Object.entries(LOSSES))
+    it(`blocks until the next day if ${title}`, async () => {
       const running = open()
-      const names: string[] = []
-      for (const purchase of ['one', 'two']) {
-        const name = (await running(wanted(purchase, 100))) ?? ''
-        await save(`${purchase}.json`, name)
-        names.push(name)
+      for (const purchase of ['one', 'two']) await running(wanted(purchase, 100))
+      await lose(entriesOf(22, 2))
+      const codeOf = async (reserved: Promise<unknown>) => {
+        const result = await after(reserved)
+        return typeof result === 'string' ? result : 'reserved'
       }
-      await lose(names)
-      for (const reserve of [running, open()])
-        expect(await codeOf(reserve(wanted('three', 1)))).to.equal('spending_unknown')
-      await resetSpending(storage, now)
-      for (const reserve of [running, open()]) expect(await reserve(wanted('three', 1500))).to.be.a('string')
-      expect(await codeOf(reserveAnew(wanted('four', 1)))).to.equal('day_limit_reached')
-      await resetSpending(storage, now)
-      expect(await reserveAnew(wanted('four', 3000))).to.be.a('string')
+      expect(await codeOf(running(wanted('three', 1)))).to.equal('spending_unknown')
+      expect(await codeOf(reserveAnew(wanted('three', 1)))).to.equal(anew)
+      now = new Date('2026-11-23T00:00:00Z')
+      for (const reserve of [running, open()]) expect(await codeOf(reserve(wanted('four', 1500)))).to.equal('reserved')
     })
-  }
 })
