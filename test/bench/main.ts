@@ -21,7 +21,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME] [--former TREE]' },
   quality: {
     run: quality,
-    usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]',
+    usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--debug FILE]',
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
   crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },

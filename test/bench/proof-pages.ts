@@ -5,7 +5,7 @@ import { PERF_TARGETS, type PerfRowId } from './targets.ts'
 /** Which parts of each program are real. */
 const PARTS = `Which parts are real, and which are fakes:
 
-- **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import-beside-others).
+- **perf**, **sizing** and **quality**: see [benchmarks](../benchmarks.md#a-sale-a-search-and-an-import).
 - **crash**: the commands \`serve\`, \`import\` and \`client\` as processes, with the disk, PostgreSQL, and a local anvil with a test
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
 - **order**: the command \`serve\` under strace.
@@ -50,6 +50,9 @@ function factOf(file: string, fact: string): string {
   return new RegExp(`^- ${fact}: (.*)$`, 'm').exec(file)?.[1] ?? '-'
 }
 
+const FIGURES_BEGIN = '<!-- figures: written by `npm run proof` -->'
+const FIGURES_END = '<!-- end of figures -->'
+
 /** The rows that answer most questions about speed and size. */
 const FIGURES: readonly PerfRowId[] = [
   'paid p50',
@@ -70,18 +73,10 @@ const FIGURES: readonly PerfRowId[] = [
 
 /** @param files the files of the programs, by name. @returns the page with their figures */
 export function withFigures(page: string, files: ReadonlyMap<string, string>): string {
-  const figures = withTable(page, 'figures', figureTable(files.get('perf') ?? ''))
-  return withTable(figures, 'engines', engineTable(files.get('quality') ?? ''))
-}
-
-/** Replaces the table between the begin comment and the end comment of this name. */
-function withTable(page: string, name: string, table: string): string {
-  const begin = `<!-- ${name}: written by \`npm run proof\` -->`
-  const end = `<!-- end of ${name} -->`
-  const [before, rest] = page.split(begin)
-  const after = rest?.split(end)[1]
-  if (before === undefined || after === undefined) throw new Error(`The page has no place for the table "${name}".`)
-  return `${before}${begin}\n\n${table}\n\n${end}${after}`
+  const [before, rest] = page.split(FIGURES_BEGIN)
+  const after = rest?.split(FIGURES_END)[1]
+  if (before === undefined || after === undefined) throw new Error('The page has no place for the table of figures.')
+  return `${before}${FIGURES_BEGIN}\n\n${figureTable(files.get('perf') ?? '')}\n\n${FIGURES_END}${after}`
 }
 
 function figureTable(perf: string): string {
@@ -90,11 +85,6 @@ function figureTable(perf: string): string {
     columns,
     FIGURES.map((id) => columns.map((column) => readCell(perf, id, column))),
   )
-}
-
-/** The comparison of all engines. */
-function engineTable(quality: string): string {
-  return /^\|[ |]+queries[^]*?(?=\n\n)/m.exec(quality)?.[0] ?? 'not measured'
 }
 
 function readCell(table: string, id: PerfRowId, column: string): string {

@@ -32,7 +32,7 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   // Its sizes are in perf.ts.
   ['perf', '--size full', 'every row below meets its target'],
   // Fewer than 20,000 questions, so that one wrong match misses the target of one in 20,000.
-  ['quality', '--rows 100000 --samples 1000 --peers', 'every accuracy target below is met'],
+  ['quality', '--rows 100000 --samples 1000', 'every accuracy target below is met'],
   // Takes some minutes. A few hundred seeds already contain every change of a record.
   ['simulate', '--seeds 15000 --workers 2', 'no broken invariant'],
   // Takes ten minutes.

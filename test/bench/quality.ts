@@ -1,17 +1,15 @@
 /**
- * `npm run bench -- quality [--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--peers] [--debug FILE]`:
+ * `npm run bench -- quality [--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--debug FILE]`:
  * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
 import { writeFile } from 'node:fs/promises'
 import { MATCHING_VERSION } from '../../agent/operation/result.ts'
 import { openBenchRegister } from './generated-register.ts'
-import { compare, comparisonTable, comparisonTargets } from './quality/comparison.ts'
 import { evaluate } from './quality/evaluate.ts'
 import { halfOf, makeQuestions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
 import { classTable, failures, scoreTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
-import { loadSearchPeers, productContender } from './search/contenders.ts'
 import { allMet, describeMachine, print, targetTable } from './report.ts'
 
 const SAMPLES_DEFAULT = '5000'
@@ -20,7 +18,7 @@ const SEED = 1
 const REMOVALS_RATIO = 0.2
 
 export async function quality(options: Record<string, string>): Promise<boolean> {
-  const { dataset, rows = '100000', samples = SAMPLES_DEFAULT, half = 'report', debug, peers } = options
+  const { dataset, rows = '100000', samples = SAMPLES_DEFAULT, half = 'report', debug } = options
   const size = Number(samples)
   const removals = Math.ceil(size * REMOVALS_RATIO)
   await using opened = await openBenchRegister({ dataset, rows: Number(rows), seed: SEED, removals })
@@ -52,18 +50,5 @@ ${scoreTable(evaluations)}
 
 ${targetTable(targets)}`)
   if (debug !== undefined) await writeFile(debug, failures(evaluations))
-  if (peers === undefined) return allMet(targets)
-
-  const contenders = [async () => productContender(context), ...(await loadSearchPeers())]
-  const comparison = await compare(questions, { seed: SEED, register, contenders })
-  const comparedTargets = comparisonTargets(comparison)
-  print(`
-## Compared with other search engines
-
-The same names and queries in one run. Peers get names without legal form and accents and use their own ranking.
-
-${comparisonTable(comparison)}
-
-${targetTable(comparedTargets)}`)
-  return allMet([...targets, ...comparedTargets])
+  return allMet(targets)
 }

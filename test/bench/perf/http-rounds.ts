@@ -3,11 +3,8 @@
  * alike.
  */
 import { join } from 'node:path'
-import { buildRequirements } from '../../../agent/payment/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
-import { testTerms } from '../../support/payments.ts'
 import { readCorpus } from '../generated-register.ts'
-import { installPeers, peerPath } from '../install-peers.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
 import {
   pinClient,
@@ -23,11 +20,9 @@ import { median } from '../statistics.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 import type { PerfRowId } from '../targets.ts'
 import { freePort } from '../../support/listen.ts'
-import { priceOf } from '../../support/operations.ts'
 
 export const SERVICE = 'service'
 export const BARE = 'bare node:http'
-export const STOCK = '@x402/express'
 export const FORMER = 'former release'
 
 /** The paths of the bare server: responses as long as a quote and as a stored response. */
@@ -57,9 +52,8 @@ export interface HttpBench extends AsyncDisposable {
   adminUrl: string
 }
 
-/** The service on a generated register, and its baselines with responses of the same size. */
+/** The service on a generated register, and a bare server with responses of the same size. */
 export async function openHttpBench({ size, directory, register, former }: PerfContext): Promise<HttpBench> {
-  await installPeers()
   const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
   const servers = new Map<string, ServerProcess>()
@@ -74,7 +68,7 @@ export async function openHttpBench({ size, directory, register, former }: PerfC
     const service = await startService(SERVICE, { ...environment, ADMIN_PORT: adminPort })
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
-    for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
+    servers.set(BARE, await startBareServer(service, corpus))
     if (former !== undefined)
       for await (const server of startFormer(former, join(directory, 'former'), archive))
         servers.set(server.name, server)
@@ -87,20 +81,13 @@ export async function openHttpBench({ size, directory, register, former }: PerfC
   }
 }
 
-async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: string): Promise<ServerProcess[]> {
+async function startBareServer(service: ServerProcess, corpus: Corpus): Promise<ServerProcess> {
   const [quote, sold] = [WORKLOADS.quote.build(corpus, 1)[0], WORKLOADS.replay.build(corpus, 1)[0]]
-  const [quoteResponse, soldResponse] = [await responseTo(service, quote), await responseTo(service, sold)]
   const responses = [
-    { ...quoteResponse, path: BARE_PATHS.quote },
-    { ...soldResponse, path: BARE_PATHS.sold },
+    { ...(await responseTo(service, quote)), path: BARE_PATHS.quote },
+    { ...(await responseTo(service, sold)), path: BARE_PATHS.sold },
   ]
-  const { network, payTo, asset, domain } = testTerms
-  const price = { asset, amount: buildRequirements(testTerms, priceOf('lookup')).amount, extra: domain }
-  const stock = { facilitator: remotes, network, payTo, price, body: 'x'.repeat(soldResponse.bytes) }
-  return [
-    await startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] }),
-    await startServer({ name: STOCK, program: peerPath('x402-express'), args: [JSON.stringify(stock)] }),
-  ]
+  return startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] })
 }
 
 /** The service of a former release, with the facilitator and the node of its own benchmark. */

@@ -1,7 +1,7 @@
 /**
- * A lookup with a new payment, with the response log in LMDB and in PostgreSQL, beside `@x402/express` with the same
- * facilitator. Then the receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid
- * lookup and beside the same receipt signed by jose.
+ * A lookup with a new payment: with the response log in LMDB beside a quote, and in PostgreSQL beside LMDB. Then the
+ * receipt of a lookup in process (digest of the answer, claims and signature) beside a whole paid lookup and beside the
+ * same receipt signed by jose.
  */
 import { CompactSign } from 'jose'
 import { join } from 'node:path'
@@ -25,12 +25,12 @@ import {
   rate,
   SERVICE,
   serviceEnvironment,
-  STOCK,
   type HttpBench,
 } from './http-rounds.ts'
 import { withBaseline, type PerfContext, type PerfRow } from './perf-row.ts'
 
 const ON_POSTGRES = 'service on PostgreSQL'
+const QUOTE = 'quote'
 /** At every size: they take two seconds, and with fewer the compiler's warm-up decides. */
 const [RECEIPT_ROUNDS, RECEIPTS_PER_ROUND] = [21, 400]
 const TRANSACTION = `0x${'ab'.repeat(32)}`
@@ -40,28 +40,29 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
   const environment = serviceEnvironment(join(directory, 'served-postgres'), bench)
   await using onPostgres = await startService(ON_POSTGRES, { ...environment, RESPONSE_LOG: database.url })
   const servers = new Map([...bench.servers, [ON_POSTGRES, onPostgres]])
-  const compared = [SERVICE, ON_POSTGRES, STOCK].map((server) => [server, { server }] as const)
-  const sides = { ...Object.fromEntries(compared), ...formerSide(bench) }
+  const sides = {
+    [SERVICE]: { server: SERVICE },
+    [ON_POSTGRES]: { server: ON_POSTGRES },
+    [QUOTE]: { server: SERVICE, workload: 'quote' },
+    ...formerSide(bench),
+  } as const
   const options = { workload: 'paid lookup', size, sides } as const
   const alone = await measureRounds({ ...bench, servers }, { ...options, connections: 1 })
   const many = await measureRounds({ ...bench, servers }, { ...options, connections: 64 })
   // A node that does not show a transfer makes the service settle it again, which costs more than a sale.
   const repeated = await (await fetch(`${bench.remotes}/repeated`)).text()
   if (repeated !== '0') throw new Error(`${repeated} payments were settled again`)
-  const rowsOf = (side: string, prefix: 'paid' | 'postgres') => {
-    const sideAndBaseline = { side, baseline: STOCK }
-    return [
-      compareRounds(alone, { id: `${prefix} p50`, ...sideAndBaseline, pick: p50 }),
-      compareRounds(many, { id: `${prefix} cpu`, ...sideAndBaseline, pick: cpu }),
-      compareRounds(many, { id: `${prefix} rate`, ...sideAndBaseline, pick: rate }),
-    ]
-  }
+  const rowsOf = (side: string, prefix: 'paid' | 'postgres', baseline: string) => [
+    compareRounds(alone, { id: `${prefix} p50`, side, baseline, pick: p50 }),
+    compareRounds(many, { id: `${prefix} cpu`, side, baseline, pick: cpu }),
+    compareRounds(many, { id: `${prefix} rate`, side, baseline, pick: rate }),
+  ]
   const rows = [
-    ...rowsOf(SERVICE, 'paid'),
-    compareRounds(alone, { id: 'paid alone', baseline: STOCK, pick: cpu }),
+    ...rowsOf(SERVICE, 'paid', QUOTE),
+    compareRounds(alone, { id: 'paid alone', baseline: QUOTE, pick: cpu }),
     ...compareWithFormer(alone, { 'former p50': p50, 'former alone': cpu }),
     ...compareWithFormer(many, { 'former cpu': cpu, 'former rate': rate }),
-    ...rowsOf(ON_POSTGRES, 'postgres'),
+    ...rowsOf(ON_POSTGRES, 'postgres', SERVICE),
   ]
   const paidCpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
   return [...rows, ...(await measureReceipt(bench, paidCpu))]
