@@ -143,16 +143,7 @@ export type Config = ReturnType<typeof readConfig>
 
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
 
-const BY_LETTERS: ReadonlyMap<string, string> = new Map(
-  [...VARIABLE_NAMES].filter((name) => name.includes('_')).map((name) => [name.replaceAll('_', ''), name]),
-)
-
-/** The variable that a misspelt name means: `PAYTO` means PAY_TO. Names without an underscore are not compared. */
-function meantVariable(name: string): string | undefined {
-  return VARIABLE_NAMES.has(name) ? undefined : BY_LETTERS.get(name.replaceAll('_', '').toUpperCase())
-}
-
-/** What must be set and is not, with the misspelt names of the environment. */
+/** What must be set and is not. */
 function findMissing(environment: Record<string, string | undefined>): string[] {
   const { FACILITATOR: chosen = 'sandbox' } = environment
   if (chosen === 'sandbox') return []
@@ -161,12 +152,9 @@ function findMissing(environment: Record<string, string | undefined>): string[] 
     ['PAY_TO', 'not sandbox'],
     ...(chosen === 'self' ? [['RELAYER_KEY_FILE', 'self']] : []),
   ]
-  return needed.flatMap(([name = '', kind]) => {
-    if (environment[name] !== undefined) return []
-    const misspelt = Object.keys(environment).find((each) => meantVariable(each) === name)
-    const hint = misspelt === undefined ? '' : `, and ${misspelt} is no variable`
-    return [`${name} must be set when FACILITATOR is ${kind}${hint}`]
-  })
+  return needed.flatMap(([name = '', kind]) =>
+    environment[name] === undefined ? [`${name} must be set when FACILITATOR is ${kind}`] : [],
+  )
 }
 
 export function readConfig(environment: Record<string, string | undefined>) {
@@ -289,29 +277,4 @@ function readSecretFile(path: string): string {
   const file = readPrivateFile(path, SECRET_BYTES_MAX)
   if (file.kind === 'open') throw new ConfigError('CDP_API_KEY_SECRET must be readable by its owner only: chmod 600')
   return file.kind === 'read' ? file.text : ''
-}
-
-/** Prefixes that other programs do not use. */
-const PREFIXES = /^(?:A2A|ADMIN|ERC8004|FACILITATOR|MCP|RATE_LIMIT|RELAYER|RESPONSE|TRUST_PROXY)_/
-
-/** The variables of the environment that do nothing: misspelled ones, and those of another setup. */
-export function findIgnored(environment: Record<string, string | undefined>, config: Config) {
-  const { facilitator, admin, mode } = config
-  const withoutEffect = new Map<string, string>([
-    ...(facilitator.kind === 'remote' ? [] : [['FACILITATOR_AUTHORIZATION', 'FACILITATOR is no URL'] as const]),
-    ...(facilitator.kind === 'self' ? [] : [['RELAYER_KEY_FILE', 'FACILITATOR is not self'] as const]),
-    ...(admin ? [] : [['ADMIN_HOST', 'ADMIN_PORT is off'] as const]),
-    ...(mode === 'testnet' ? [] : [['ERC8004_AGENT_ID', 'MODE is mainnet'] as const]),
-  ])
-  return Object.keys(environment)
-    .filter((name) => environment[name] !== undefined)
-    .flatMap((variable) => {
-      const reason = withoutEffect.get(variable)
-      if (reason !== undefined) return [{ variable, reason }]
-      if (VARIABLE_NAMES.has(variable)) return []
-      const meant = meantVariable(variable)
-      if (meant !== undefined) return [{ variable, reason: `the name is ${meant}` }]
-      return PREFIXES.test(variable) ? [{ variable, reason: 'there is no such variable' }] : []
-    })
-    .toSorted((one, other) => (one.variable < other.variable ? -1 : 1))
 }

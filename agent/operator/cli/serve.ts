@@ -50,8 +50,6 @@ export async function serve(
   const { LogOutput } = await import('../../service/log-output.ts')
   const output = new LogOutput()
   const log = openLog(config.logLevel, output)
-  const { findIgnored } = await import('../../service/config.ts')
-  for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const { runChecks } = await import('../check/run.ts')
   for await (const { check, kind, detail } of runChecks(context, config, ['disk', 'receiver', 'proxies']))
     if (kind !== 'passed') log.warn({ check, detail }, 'check_failed')

@@ -7,19 +7,13 @@ import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.t
 import { responsesFolder } from '../../../store/files/layout.ts'
 import { checkPrivateDirectory, setPrivateModes } from '../../../store/files/private-files.ts'
 import { isSameAddress } from '../../payment/accounts.ts'
-import { type Config, findIgnored } from '../config.ts'
+import type { Config } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
 import { failed, passed, warning, type Finding, type Subject } from './subject.ts'
 
 const MIB = 2 ** 20
 /** Below this a warning: an import needs some hundred MiB, and a log grows. */
 const FREE_BYTES_WARNING = 1024 * MIB
-
-export function checkVariables(environment: Record<string, string | undefined>, config: Config): Finding[] {
-  const ignored = findIgnored(environment, config)
-  if (ignored.length === 0) return passed(`the configuration of ${config.mode} is valid`)
-  return ignored.flatMap(({ variable, reason }) => warning(`${variable} does nothing: ${reason}`))
-}
 
 /** Sets the modes of what this process owns. Key files stay strict: others may have read them (contract 13.2). */
 export async function setPermissions({ dataDirectory, keysDirectory }: Config): Promise<void> {
