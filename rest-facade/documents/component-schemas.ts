@@ -91,7 +91,6 @@ const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType>
   RpcResponse: z.looseObject({ jsonrpc: z.literal('2.0') }),
   /** A document whose format another standard describes. */
   Document: z.looseObject({}),
-  Index: z.strictObject({ name: z.string(), version: z.string(), links: z.record(z.string(), z.url()) }),
 })
 
 const requestSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({

@@ -12,7 +12,7 @@ const TAGS = [
   { name: 'Paid', description: 'Company records, paid per request with x402 v2.' },
   { name: 'Agent', description: 'The same operations for agents, over A2A 1.0.' },
   { name: 'Metadata', description: 'State, prices and licence. Free.' },
-  { name: 'Documents', description: 'Guides and descriptions. Free.' },
+  { name: 'Documents', description: 'Descriptions for programs. Free.' },
   { name: 'Registry', description: 'ERC-8004, on testnet only. Free.' },
 ]
 
@@ -79,7 +79,7 @@ function describeRefusals(route: Route) {
 }
 
 function refusalResponse(route: Route, status: number) {
-  const { method, reserved = [], protocolErrors = [] } = route
+  const { reserved = [], protocolErrors = [] } = route
   const codes = codesOf(route).filter((code) => REFUSALS[code].status === status)
   const errors = protocolErrors.filter(({ statuses }) => statuses.includes(status))
   const own = STATUS_HEADERS.get(status) ?? []
@@ -101,8 +101,6 @@ function refusalResponse(route: Route, status: number) {
         schema: refusalSchema(status, codes, errors),
         examples: Object.fromEntries(examples) as object,
       },
-      // Browsers get the quote as HTML.
-      ...(status === 402 && method === 'get' && { 'text/html': { schema: { type: 'string' } } }),
     },
   }
 }

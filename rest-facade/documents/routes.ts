@@ -1,4 +1,7 @@
-/** The table of all routes (contract 4): input and answer as OpenAPI describes them, and every possible refusal. */
+/**
+ * The table of the routes that programs use (contract 4): input and answer as OpenAPI describes them, and every
+ * possible refusal. Pages and guides are not in it.
+ */
 import type * as z from 'zod'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import {
@@ -204,15 +207,12 @@ const mcpRoute = (deployment: DocumentedDeployment): Route => ({
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
   request: { requestBody: jsonBody('RpcRequest', exampleMcpRequests(deployment)) },
-  content: { ...json('RpcResponse', MCP_ANSWERS), ...text('text/event-stream') },
+  content: { ...json('RpcResponse', MCP_ANSWERS), 'text/event-stream': { schema: { type: 'string' } } },
   headers: [],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
 })
 
-const HTML = text('text/html')
-const MARKDOWN = text('text/markdown')
-const PLAIN = text('text/plain')
 const DOCUMENT = json('Document')
 
 const FREE_ROUTES: readonly Route[] = [
@@ -226,24 +226,8 @@ const FREE_ROUTES: readonly Route[] = [
   free('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', json('Attribution'), {
     tag: 'Metadata',
   }),
-  free('getIndex', FREE_PATHS.index, 'Links to the documents, or the page for `Accept: text/html`', {
-    ...json('Index'),
-    ...HTML,
-  }),
-  free('getPage', FREE_PATHS.page, 'The guide as HTML, or the markdown for `Accept: text/markdown`', {
-    ...HTML,
-    ...MARKDOWN,
-  }),
-  ...(['api', 'a2a', 'mcp'] as const).map((name) =>
-    free(`get_${name}_html`, `${FREE_PATHS.page}/${name}`, `\`${FREE_PATHS.page}/${name}.md\` as HTML`, HTML),
-  ),
-  free('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', MARKDOWN),
-  free('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', PLAIN),
-  free('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', PLAIN),
-  free('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', PLAIN),
   free('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', DOCUMENT),
   free('getX402Manifest', FREE_PATHS.x402, 'The paid routes, for catalogues of x402 services', DOCUMENT),
-  free('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', PLAIN),
   free(
     'getKeys',
     FREE_PATHS.jwks,
@@ -268,13 +252,6 @@ const TESTNET_ROUTES: readonly Route[] = [
     ...registry('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
     request: { parameters: describeParameters(reputationQuerySchema, { example: REVIEWER }) },
   },
-  free(
-    'getTestClient',
-    TESTNET_PATHS.testnetClient,
-    'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
-    text('text/x-python'),
-    { reserved: ['not_found'] },
-  ),
 ]
 
 export function listRoutes(deployment: DocumentedDeployment): Route[] {
@@ -325,8 +302,4 @@ function json(schema: string, examples?: Record<string, object>) {
 
 function jsonBody(schema: string, examples: Record<string, object>) {
   return { required: true, content: json(schema, examples) }
-}
-
-function text(type: string) {
-  return { [type]: { schema: { type: 'string' } } }
 }

@@ -129,7 +129,11 @@ describe('hostile records', () => {
 
     it('[1.6] are in no document', async () => {
       const description = await get('/openapi.json')
-      const paths = Object.keys(description.json['paths'] as object).filter((path) => !path.includes('{'))
+      const links = Object.values((await get('/')).json['links'] as Record<string, string>)
+      const paths = [
+        ...Object.keys(description.json['paths'] as object).filter((path) => !path.includes('{')),
+        ...links.map((url) => new URL(url).pathname),
+      ]
       expect(paths).to.include.members(['/docs', '/llms.txt', '/api/v1/meta', '/attribution'])
       for (const path of paths) {
         const reply = await get(path)

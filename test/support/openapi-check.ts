@@ -45,6 +45,9 @@ export interface HttpAnswer {
   text: string
 }
 
+/** Pages and guides, which the description does not have. */
+const UNDESCRIBED = /^\/(docs(\/.*)?|llms\.txt|robots\.txt|testnet-client\.py)?$/
+
 /** Services under test, by their origins. */
 const descriptions = new Map<string, OpenApiDescription>()
 
@@ -74,7 +77,9 @@ export function checkAnswer(answer: HttpAnswer): void {
 function findOpenApiFault(description: OpenApiDescription, answer: HttpAnswer): string | undefined {
   const { method, status, text } = answer
   if (method === 'OPTIONS') return status === 204 && text === '' ? undefined : 'a preflight must have status 204'
-  const route = findPathItem(description, parsePath(answer.target))
+  const path = parsePath(answer.target)
+  if (UNDESCRIBED.test(path)) return undefined
+  const route = findPathItem(description, path)
   // A URL with an invalid encoding is not HTTP, so that no route describes its refusal.
   if (status === 400 && parseCode(text) === 'malformed_request') return undefined
   if (!route)
@@ -126,6 +131,8 @@ function bodyFault(
 ): string | undefined {
   if (!content) return answer.text === '' ? undefined : 'there is a body'
   const [type = ''] = (answer.header('content-type') ?? '').split(';')
+  // A browser gets a quote as a page.
+  if (type === 'text/html' && answer.status === 402) return undefined
   const described = content[type]
   if (!described) return `the type ${type} is not described`
   if (type !== 'application/json') return answer.text === '' ? 'the text is empty' : undefined
