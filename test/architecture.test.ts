@@ -130,7 +130,6 @@ describe('the architecture', () => {
       'agent/command-line/run-in-process.ts',
       'agent/operator/cli/serve.ts',
       'agent/operator/cli/own-process-id.ts',
-      'store/files/read-environment.ts',
       'store/import/build-child.ts',
       // Passes the variables of certificates on to its child processes.
       'store/import/build-process.ts',

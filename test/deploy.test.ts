@@ -45,7 +45,7 @@ describe('the deployment files', () => {
       expect(backup.split('\n'), name).to.include(line)
     }
     const folder = /^ReadWritePaths=(\S+)$/m.exec(backup)?.[1]
-    expect(backup).to.match(new RegExp(`^ExecStart=.* backup --incremental --keep \\d+ "${folder}/`, 'm'))
+    expect(backup).to.match(new RegExp(`^ExecStart=.* backup --keep \\d+ "${folder}/`, 'm'))
     expect(await readFile(path('docs/operations/testnet.md'), 'utf8')).to.match(
       new RegExp(`^ +install -d .* ${folder}$`, 'm'),
     )

@@ -19,7 +19,6 @@
  *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
- *     'epoch'                   -> a random id, another one after each restore, for incremental backups
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
  *                                  entries of sales at the same time are on the same pages
  *     claim: key                -> the ResponseRecord of the claim with checksum; written once
@@ -29,8 +28,6 @@
  *     payment-id: digest        -> the key of the record that has this payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *     note: key                 -> a small value that all processes share, such as a sign of life
- *     change: number            -> Change: a change of a final record, for incremental backups
- *     removed: key              -> true, only in an incremental backup: a record that was removed
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress`, `sales` and the first `unfinished`
  *   {DATA_DIR}/responses.moved/     the folder of a log that "move-log" has moved to another one
@@ -75,7 +72,6 @@ export const COMPANIES_DATABASE = 'companies'
 export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
 export const SALES_KEY = 'sales'
-export const EPOCH_KEY = 'epoch'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

@@ -26,7 +26,6 @@ const MOVES: Record<string, (log: LogRanges, key: string, value: Buffer) => void
     log.paymentIds.put(digestOf(key), recordKeyOf(log, String(value).replaceAll('"', ''))),
   unrecorded: (log, key, value) => log.unrecorded.put(key, asBinary(value)),
   changes: () => undefined,
-  removed: (log, key) => log.removed.put(recordKeyOf(log, key), true),
 }
 /** Few enough that LMDB keeps their pages in memory. */
 const KEYS_PER_TRANSACTION = 500
@@ -58,17 +57,8 @@ export function upgradeLayout(environment: Environment, check: () => void = () =
   environment.resetReadTxn()
 }
 
-export function isFormerLayout(environment: Environment): boolean {
+function isFormerLayout(environment: Environment): boolean {
   return (environment.get(LAYOUT_KEY) as Layout).version === FORMER_RESPONSES_VERSION
-}
-
-/** Of an environment that is not upgraded. */
-export function countFormerRecords(environment: Environment): { records: number; damaged: number } {
-  const counts = { records: 0, damaged: 0 }
-  const records = environment.openDB<Buffer, string>({ name: 'records', encoding: 'binary' })
-  for (const { value } of records.getRange())
-    counts[undefinedIfCorrupt(() => decodeRecord(value)) ? 'records' : 'damaged'] += 1
-  return counts
 }
 
 /** From then on a process of the version before refuses the log. */

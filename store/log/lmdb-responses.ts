@@ -3,7 +3,6 @@
  * it and writes record and indexes. LMDB does not roll back a callback that throws, so nothing throws after the first
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { asBinary, type RootDatabase } from 'lmdb'
@@ -13,7 +12,6 @@ import { renameDurably } from '../files/atomic-file.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
-  EPOCH_KEY,
   finishedKey,
   movedResponsesFolder,
   OWNER_KEY,
@@ -30,10 +28,8 @@ import {
   digestOf,
   holderOf,
   newRecordKey,
-  noteChanges,
   openRanges,
   readKey,
-  removeFromIndexes,
   removeRecord,
   type LogRanges,
 } from './ranges.ts'
@@ -117,7 +113,6 @@ export class LmdbResponseLog implements MovableLog {
     }
     const environment = openEnvironment({ folder, kind: 'responses', readOnly, ...(!readOnly && { upgrade }) })
     this.#opened = openRanges(environment)
-    if (!readOnly) environment.putSync(EPOCH_KEY, randomUUID(), { noOverwrite: true })
     this.#salesPerMinute = salesPerMinute
     this.#now = now
   }
@@ -272,11 +267,10 @@ export class LmdbResponseLog implements MovableLog {
 
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return this.#transact(() => {
-      const { unrecorded, finished, changes } = this.#ranges
+      const { unrecorded, finished } = this.#ranges
       const time = before.toISOString()
       const old = [...unrecorded.keys()].filter((identity) => (unrecorded.get(identity)?.found_at ?? time) < time)
       const keys = [...finished.keys({ end: time, limit: max })]
-      noteChanges(changes, this.#now(), keys.map(recordKeyIn))
       for (const identity of old) unrecorded.remove(identity)
       return keys.filter((key) => this.#removeFinished(key)).length
     })
@@ -407,9 +401,8 @@ export class LmdbResponseLog implements MovableLog {
 
   /** Inside a transaction. `sales` are written if they have changed. */
   #writeIndexes({ key, next, before, sales }: IndexWrite): void {
-    const { environment, finished, changes } = this.#ranges
+    const { environment } = this.#ranges
     const [listed, formerly] = [this.#placeOf(next, key), before && this.#placeOf(before, key)]
-    if (listed.range === finished || formerly?.range === finished) noteChanges(changes, this.#now(), [key])
     if (formerly?.key !== listed.key) {
       formerly?.range.remove(formerly.key)
       listed.range.put(listed.key, asBinary(listed.value))
@@ -440,7 +433,9 @@ export class LmdbResponseLog implements MovableLog {
     const key = recordKeyIn(finishedAt)
     const record = undefinedIfCorrupt(() => this.#findAt(key))
     if (!record || !isFinal(record.state) || finishedKey(record, key) !== finishedAt) return false
-    removeFromIndexes(record, key, this.#ranges)
+    const { payment_id } = record
+    if (payment_id !== undefined && undefinedIfCorrupt(() => holderOf(payment_id, this.#ranges)) === key)
+      this.#ranges.paymentIds.remove(digestOf(payment_id))
     removeRecord(this.#ranges, key)
     this.#cache.delete(key)
     return true

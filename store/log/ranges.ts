@@ -1,9 +1,7 @@
 /** The key ranges of the response log in LMDB. `store/files/layout.ts` lists their keys and values. */
 import { hash } from 'node:crypto'
 import { asBinary, type RangeOptions, type RootDatabase } from 'lmdb'
-import { DAY_MS } from '../base/day.ts'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
-import { finishedKey } from '../files/layout.ts'
 import { decodeRecord, otherKey, type ResponseRecord, type UnrecordedPayment } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
@@ -13,21 +11,6 @@ interface Bounds {
   start?: string
   end?: string
 }
-
-/**
- * An entry for each final record that is written or removed, or that stops being final. An incremental backup copies
- * the records of the entries since its parent. Other records need none: each backup copies all of them.
- */
-interface Change {
-  /** Of the record. */
-  readonly key: string
-  /** ISO 8601, in UTC. */
-  readonly at: string
-}
-
-/** Longer than the week for which incremental backups build on a full one. */
-const CHANGES_KEPT_MS = 8 * DAY_MS
-const CHANGES_PER_REMOVAL = 50
 
 /**
  * The keys with one prefix, used like a database. A commit writes fewer pages for ranges of one tree than for several
@@ -89,9 +72,6 @@ export function openRanges(environment: Environment) {
     paymentIds: range<string>('payment-id'),
     unrecorded: range<UnrecordedPayment>('unrecorded'),
     notes: range<string>('note'),
-    changes: range<Change>('change'),
-    /** Only in an incremental backup. */
-    removed: range<true>('removed'),
   }
 }
 
@@ -101,35 +81,7 @@ export const digestOf = (text: string) => hash('sha256', text, 'base64url').slic
 
 /** @param digest that of the identity, by {@link digestOf} */
 export const newRecordKey = (preparedAt: string, digest: string) => `${Date.parse(preparedAt)}-${digest}`
-export const digestIn = (key: string) => key.slice(key.indexOf('-') + 1)
-
-const CHANGE_DIGITS = 12
-export const changeKey = (number: number) => String(number).padStart(CHANGE_DIGITS, '0')
-
-/** Call inside a transaction. Never removes the newest change, so no number is used twice. */
-export function noteChanges(changes: LogRanges['changes'], now: Date, keys: readonly string[]): void {
-  const newest = newestChange(changes)
-  // Not each time, because reading a range takes longer than a write.
-  const oldest = newest % CHANGES_PER_REMOVAL === 0 ? [...changes.keys({ limit: 4 * CHANGES_PER_REMOVAL })] : []
-  for (const key of oldest) if (Number(key) < newest && isOld(changes, key, now)) changes.remove(key)
-  for (const [index, key] of keys.entries()) changes.put(changeKey(newest + index + 1), { key, at: now.toISOString() })
-}
-
-/** The number of the newest change. 0 without one. */
-export function newestChange(changes: LogRanges['changes']): number {
-  const [newest = 0] = changes.keys({ reverse: true, limit: 1 })
-  return Number(newest)
-}
-
-/** False for a damaged change. It stays, so that an increment that needs it fails, but no final outcome fails. */
-function isOld(changes: LogRanges['changes'], key: string, now: Date): boolean {
-  try {
-    // A time far in the future was written while the clock was wrong.
-    return Math.abs(now.getTime() - Date.parse(changes.get(key)?.at ?? '')) > CHANGES_KEPT_MS
-  } catch {
-    return false
-  }
-}
+const digestIn = (key: string) => key.slice(key.indexOf('-') + 1)
 
 /**
  * The key of the record that has a payment id.
@@ -170,22 +122,4 @@ export function removeRecord({ identities, records, progress }: LogRanges, key: 
   if (undefinedIfCorrupt(() => readKey(identities, digest)) === key) identities.remove(digest)
   records.remove(key)
   progress.remove(key)
-}
-
-/** Inside a transaction, as bytes, because a record may be damaged. Returns whether there is one. */
-export function copyRecord(from: LogRanges, to: LogRanges, key: string): boolean {
-  const [record, progress] = [from.records.getBinary(key), from.progress.getBinary(key)]
-  if (record) to.identities.put(digestIn(key), key)
-  if (record) to.records.put(key, asBinary(record))
-  if (progress) to.progress.put(key, asBinary(progress))
-  return record !== undefined
-}
-
-/** Inside a transaction. Removes a record from `finished` and the payment ids. */
-export function removeFromIndexes(record: ResponseRecord, key: string, ranges: LogRanges): void {
-  const { finished, paymentIds } = ranges
-  const { payment_id } = record
-  finished.remove(finishedKey(record, key))
-  if (payment_id !== undefined && undefinedIfCorrupt(() => holderOf(payment_id, ranges)) === key)
-    paymentIds.remove(digestOf(payment_id))
 }

@@ -1,13 +1,14 @@
 /** Backup and restore of a running service's response log and keys. */
 import { appendFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { execFile } from 'node:child_process'
-import { hash } from 'node:crypto'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { restore } from '../../store/backup/restore.ts'
-import { backUp, readLastBackup } from '../../store/backup/write.ts'
+import { backUp, hasLostLog, readLastBackup } from '../../store/backup/write.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
@@ -16,6 +17,7 @@ import { catalogFolder, companyKey } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { eraseNumber, recordFile } from '../../store/history/record.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import { openLogRanges } from '../support/log-ranges.ts'
 import { makeRecord } from '../support/records.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { contentsOf } from '../support/journal.ts'
@@ -23,6 +25,19 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { runCommand } from '../support/cli.ts'
 
 const now = () => new Date('2026-01-02T00:00:00.000Z')
+
+const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const HOUR_MS = 3_600_000
+/** The meta pages of an environment. */
+const INTACT_BYTES = 16_384
+
+const startScript = (script: string, args: string[]) =>
+  spawn(process.execPath, ['--input-type=module', '-e', script, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    timeout: 60_000,
+  })
+const runScript = (script: string, args: string[]) => once(startScript(script, args), 'exit') as Promise<unknown[]>
 
 const sourceOf = (day: string) => ({ ...SYNTHETIC, retrieved_at: `${day}T00:00:00.000Z`, source_updated_at: null })
 
@@ -171,26 +186,124 @@ describe('a backup', () => {
     })
   }
 
-  for (const [part, intactBytes] of [
-    ['catalog', 16_384],
-    ['responses', 8192],
-  ] as const) {
-    it(`is not restored if ${part} was damaged before its digest was computed`, async () => {
+  for (const part of ['catalog', 'responses'] as const) {
+    it(`is not complete if ${part} has a damaged page`, async () => {
       await claimMany(20)
-      const catalog = new Catalog(source.dataDirectory)
-      await catalog.setCrashed('a'.repeat(64), true)
-      await catalog.close()
-      await backUp({ ...source, folder, now })
-      const file = join(folder, part, 'data.mdb')
-      await writeFile(file, (await readFile(file)).fill(0xff, intactBytes))
-      const manifest = await readFile(join(folder, 'backup.json'), 'utf8')
-      const { files } = JSON.parse(manifest) as { files: Record<string, string> }
-      const digest = hash('sha256', await readFile(file))
-      await writeFile(join(folder, 'backup.json'), manifest.replace(String(files[`${part}/data.mdb`]), digest))
-      expect(await failureOf(restore({ ...target, folder }))).to.match(/: the copied environment is damaged; [^\n]+$/)
-      expect(existsSync(join(target.dataDirectory, part))).to.equal(false)
+      await new Catalog(source.dataDirectory).close()
+      const file = join(source.dataDirectory, part, 'data.mdb')
+      await writeFile(file, (await readFile(file)).fill(0xff, INTACT_BYTES))
+      // LMDB ends the process that reads the page.
+      const script = `import { backUp } from './dist/store/backup/write.js'
+        const [dataDirectory, folder] = process.argv.slice(1)
+        await backUp({ dataDirectory, keysDirectory: dataDirectory, folder, now: () => new Date() })`
+      const [status] = await runScript(script, [source.dataDirectory, folder])
+      expect(status).not.to.equal(0)
+      expect(await readdir(parent)).to.have.members(['source', 'backup.partial'])
     })
   }
+
+  it('has the state of one time of a log that another process writes', async () => {
+    const script = `import { LmdbResponseLog } from './dist/store/log/lmdb-responses.js'
+      import { makeRecord, storeRecord } from './dist/test/support/records.js'
+      const log = new LmdbResponseLog(process.argv[1])
+      process.send('open')
+      for (let index = 0; process.connected; index += 1) {
+        const updated_at = new Date().toISOString()
+        await storeRecord(log, makeRecord({ identity: 'i' + index, payment_id: 'p' + index, state: 'confirmed', updated_at }))
+        if (index % 10 === 0) await log.prune({ before: new Date(), max: 3 })
+      }
+      await log.close()`
+    const child = startScript(script, [source.dataDirectory])
+    await once(child, 'message')
+    const names = ['1', '2', '3']
+    for (const name of names) {
+      await new Promise((resolve) => void setTimeout(resolve, 300))
+      await backUp({ ...source, folder: join(parent, name), now })
+    }
+    child.disconnect()
+    await once(child, 'exit')
+    for (const name of names) {
+      const directories = {
+        dataDirectory: join(parent, `to-${name}`),
+        keysDirectory: join(parent, `to-${name}`, 'keys'),
+      }
+      const { records } = await restore({ ...directories, folder: join(parent, name) })
+      expect(records).to.be.greaterThan(0)
+      await using ranges = openLogRanges(directories.dataDirectory, { readOnly: true })
+      const keys = [...ranges.records.keys()].toSorted()
+      expect(keys.length).to.equal(records)
+      expect(
+        Array.from(ranges.identities.keys(), (key) => String(ranges.identities.get(key))).toSorted(),
+      ).to.deep.equal(keys)
+      expect(
+        Array.from(ranges.paymentIds.keys(), (key) => String(ranges.paymentIds.get(key))).toSorted(),
+      ).to.deep.equal(keys)
+      const listed = [...ranges.finished.keys(), ...ranges.unfinished.keys()]
+      expect(listed.map((key) => key.slice(key.indexOf(' ') + 1)).toSorted()).to.deep.equal(keys)
+    }
+  })
+
+  it('stops when little space is left, and leaves nothing', async () => {
+    await claimMany(300)
+    const { size } = await stat(join(source.dataDirectory, 'responses', 'data.mdb'))
+    const reserve = 256 * 2 ** 20
+    const backUpWith = (bytes: number) => backUp({ ...source, folder, now, freeBytes: () => bytes })
+    expect(await failureOf(backUpWith(reserve + size - 1), 'DiskSpaceError')).to.contain('free')
+    expect(await readdir(parent)).to.deep.equal(['source'])
+    await backUpWith(reserve + size)
+  })
+
+  describe('of several in a folder', () => {
+    let time: number
+    beforeEach(async () => {
+      time = now().getTime()
+      await claimMany(1)
+      await mkdir(join(parent, 'backups'))
+    })
+    const backUpAs = (name: string, keep?: number) => {
+      time += HOUR_MS
+      const options = { ...source, folder: join(parent, 'backups', name), now: () => new Date(time) }
+      return backUp(keep === undefined ? options : { ...options, keep })
+    }
+    const names = async () => (await readdir(join(parent, 'backups'))).toSorted()
+
+    it('keeps the number of the newest, and removes partial ones and nothing else', async () => {
+      for (const name of ['1', '2']) await backUpAs(name)
+      await mkdir(join(parent, 'backups', 'notes'))
+      // Killed ones have left them.
+      await cp(join(parent, 'backups', '1'), join(parent, 'backups', '0.partial'), { recursive: true })
+      await backUpAs('3')
+      expect(await names()).to.deep.equal(['0.partial', '1', '2', '3', 'notes'])
+      await backUpAs('4', 3)
+      expect(await names()).to.deep.equal(['2', '3', '4', 'notes'])
+    })
+
+    it('keeps the new one if the clock was set back', async () => {
+      for (const name of ['1', '2']) await backUpAs(name)
+      time -= 7 * HOUR_MS
+      await backUpAs('3', 1)
+      expect(await names()).to.deep.equal(['2', '3'])
+    })
+
+    it('is noted as small until the log has half of its former size again', async () => {
+      const sizes = () => readLastBackup(source.dataDirectory) ?? expect.fail('no note')
+      const loseLog = () => rm(join(source.dataDirectory, 'responses'), { recursive: true })
+      await claimMany(200)
+      await backUpAs('1')
+      const { log_bytes: full } = sizes()
+      await loseLog()
+      await claimMany(1)
+      for (const name of ['2', '3', '4']) {
+        await backUpAs(name)
+        expect(sizes()).to.include({ log_bytes_before: full })
+        expect(hasLostLog(sizes())).to.equal(true)
+      }
+      await claimMany(150)
+      await backUpAs('5')
+      expect(hasLostLog(sizes())).to.equal(false)
+      expect(sizes().log_bytes_before).to.be.lessThan(full ?? 0)
+    })
+  })
 
   it('has the catalogue, which is restored unless there is one', async () => {
     await claimMany(1)

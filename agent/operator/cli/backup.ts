@@ -6,16 +6,15 @@ import type { AddCommand, CommandContext } from '../../command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 
 const BACKUP_HELP = `
-The copy is taken while the service runs. It contains private keys, payments and paid answers: keep it secret. A restore
-of an incremental one needs the backups that it builds on. Copy the database of RESPONSE_LOG with pg_dump.
-docs/operations/drills.md has all steps.
+The copy is taken while the service runs. It contains private keys, payments and paid answers: keep it secret. Copy the
+database of RESPONSE_LOG with pg_dump. docs/operations/drills.md has all steps.
 
 Example:
-  irish-company-agent backup --incremental --keep 24 /var/backups/companies/2026-01-01`
+  irish-company-agent backup --keep 24 /var/backups/companies/2026-01-01`
 
 const RESTORE_HELP = `
-The backups that an incremental one builds on must be beside it, under any names. DATA_DIR must have no response log and
-no keys. docs/operations/drills.md says what to do for the buyers of payments after the backup.
+DATA_DIR must have no response log and no keys. docs/operations/drills.md says what to do for the buyers of payments
+after the backup.
 
 Example:
   DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`
@@ -27,23 +26,19 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .argument('<folder>', 'a folder that does not exist yet')
     .option(
       '--keep <number>',
-      'remove older backups beside this one, so that this many remain, and those that they build on',
+      'remove older backups beside this one, so that this many remain',
       matching(/^[1-9][0-9]{0,3}$/, 'It must be a number from 1 to 9999.'),
     )
     .addHelpText('after', BACKUP_HELP)
-    .option('--incremental', 'copy only the changes of the log since the newest backup in the same folder', false)
-    .action(async (folder: string, { keep, incremental }: { keep?: string; incremental: boolean }) => {
+    .action(async (folder: string, { keep }: { keep?: string }) => {
       const { backUp } = await import('../../../store/backup/write.ts')
       const directories = await readDirectories(context, folder)
-      const { parent, fullReason, ...counts } = await backUp({
+      const counts = await backUp({
         ...directories,
         now: context.now,
-        incremental,
         ...(keep !== undefined && { keep: Number(keep) }),
       })
-      if (fullReason !== undefined) context.print(`a full backup: ${fullReason}`)
-      const since = parent === undefined ? '' : ` that are open or have changed since ${parent}`
-      const note = directories.hasLog ? since : '. The response log is in a database: copy it with pg_dump.'
+      const note = directories.hasLog ? '' : '. The response log is in a database: copy it with pg_dump.'
       context.print(`backed up ${describeCopy(directories, counts)}${note}`)
       context.finish(counts.damaged === 0)
     })

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { readDirectory } from '../../../keys/key-files.ts'
 import { ifMissing } from '../../../store/base/error-code.ts'
-import { readLastBackup } from '../../../store/backup/write.ts'
+import { hasLostLog, readLastBackup } from '../../../store/backup/write.ts'
 import { logMarker } from '../../../store/log/log-owner.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
@@ -59,10 +59,9 @@ export async function checkBackup({ config: { dataDirectory }, now }: Subject): 
   const hours = Math.floor((now().getTime() - since) / HOUR_MS)
   const found = last ? `the last one is ${hours} hours old` : `there is none, and the log is ${hours} hours old`
   if (now().getTime() - since > BACKUP_MS_MAX) return warning(`${found}: run backup, and enable its timer`)
-  const { log_bytes: bytes = 0, log_bytes_before: before = 0 } = last ?? {}
-  return bytes < before / 2
-    ? warning(`the log in the last one has ${bytes} bytes, and had ${before}: check DATA_DIR and RESPONSE_LOG`)
-    : passed(found)
+  if (!last || !hasLostLog(last)) return passed(found)
+  const { log_bytes: bytes = 0, log_bytes_before: before } = last
+  return warning(`the log in the last one has ${bytes} bytes, and had ${before}: check DATA_DIR and RESPONSE_LOG`)
 }
 
 /** A void one stays until the operator trusts its facilitator again. */

@@ -1,14 +1,9 @@
 /** The upgrade of a response log of layout version 2, which the version before has written. */
 import { spawn } from 'node:child_process'
-import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { open, type Database } from 'lmdb'
-import { restore } from '../../../store/backup/restore.ts'
-import { backUp } from '../../../store/backup/write.ts'
 import { encodeWithChecksum } from '../../../store/files/checksum.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
 import { StoreError } from '../../../store/files/environment.ts'
@@ -95,19 +90,6 @@ describe('a response log of layout version 2', () => {
     await environment.close()
   }
 
-  /** A backup of a log that `writeVersion2` writes. Returns the digest of its manifest. */
-  async function writeBackup(name: string, version2: Version2, parent?: string): Promise<string> {
-    const folder = join(directory, name)
-    await mkdir(join(folder, 'responses'), { recursive: true })
-    await writeVersion2({ ...version2, folder: join(folder, 'responses') })
-    await rm(join(folder, 'responses', 'lock.mdb'), { force: true })
-    const files = { 'responses/data.mdb': hash('sha256', await readFile(join(folder, 'responses', 'data.mdb')), 'hex') }
-    const state = { epoch: 'epoch', change: 7, changed_at: time }
-    const manifest = JSON.stringify({ version: 2, created_at: time, records: 0, damaged: 0, files, log: state, parent })
-    await writeFile(join(folder, 'backup.json'), manifest)
-    return hash('sha256', manifest)
-  }
-
   async function expectComplete(opened: LmdbResponseLog, others: readonly string[] = []): Promise<void> {
     for (const record of [...OPEN, FINAL]) expect(await opened.read(record.identity)).to.deep.equal(record)
     expect((await opened.read('none', 'payer id'))?.identity).to.equal('payer/1')
@@ -168,42 +150,6 @@ describe('a response log of layout version 2', () => {
       expect(await log.read('payer/1')).to.deep.equal(OPEN[0])
       await log.close()
     }
-  })
-
-  it('is restored from a full backup of before, and the next backup is a full one', async () => {
-    await writeBackup('full', { count: 1_200 })
-    const [folder, target] = [join(directory, 'full'), join(directory, 'target')]
-    const keysDirectory = join(target, 'keys')
-    expect(await restore({ dataDirectory: target, keysDirectory, folder })).to.include({ records: 1_204, damaged: 0 })
-    log = new LmdbResponseLog(target)
-    await expectComplete(
-      log,
-      Array.from({ length: 1_200 }, (_, index) => `many/${index}`),
-    )
-    const next = { dataDirectory: target, keysDirectory, folder: join(directory, 'next'), incremental: true }
-    expect((await backUp({ ...next, now: () => new Date('2026-01-03') })).parent).to.equal(undefined)
-  })
-
-  it('is restored with the increments of before', async () => {
-    const [first, second, third] = OPEN as [ResponseRecord, ResponseRecord, ResponseRecord]
-    const added = makeRecord({ identity: 'payer/5', prepared_at: '2026-01-01T00:00:03.000Z' })
-    const ended = { ...first, state: 'confirmed', updated_at: time } as const
-    // The full backup has a damaged record of a payment whose record in the increment is whole.
-    const damaged = { [third.identity]: Buffer.from('damaged') }
-    const full = await writeBackup('full', { open: [first, second], damaged })
-    const removed = [FINAL.identity]
-    const part = await writeBackup('part', { open: [second, third, added], final: [ended], removed }, full)
-    await writeBackup('last', { open: [second, third], final: [ended, { ...added, state: 'expired' }], removed }, part)
-    const target = join(directory, 'target')
-    const restored = { dataDirectory: target, keysDirectory: join(target, 'keys'), folder: join(directory, 'last') }
-    expect(await restore(restored)).to.include({ records: 4, damaged: 0 })
-    log = new LmdbResponseLog(target)
-    for (const record of [ended, second, third]) expect(await log.read(record.identity)).to.deep.equal(record)
-    expect((await log.read(added.identity))?.state).to.equal('expired')
-    expect(await log.read(FINAL.identity)).to.equal(undefined)
-    expect((await log.read('none', 'payer id'))?.identity).to.equal(first.identity)
-    expect(await log.unfinished()).to.have.members([second.identity, third.identity])
-    expect(await log.prune({ before: new Date('2026-01-03'), max: 9 })).to.equal(2)
   })
 
   it('continues an upgrade that was killed after any transaction, and a reader waits for it', async () => {
