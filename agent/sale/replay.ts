@@ -118,7 +118,7 @@ async function replayRecord(
     current = await reconcile(payments, current, { cause: 'request', waitLimit })
   }
   if (isOpen(current.state)) return outcomeUnknown(waitMs)
-  return recordOutcome(await addMissingReceipt(payments, current, payload.bind().operation))
+  return recordOutcome(await addMissingReceipt(payments, current))
 }
 
 /** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */

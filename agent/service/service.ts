@@ -222,7 +222,7 @@ function openPayments(
   { log, signReceipt }: Pick<PaymentServices, 'log' | 'signReceipt'>,
 ): PaymentServices {
   const { facilitator, chain } = externals
-  const recentAttempts = new RecentAttempts({ log, now, monotonic, timer })
+  const recentAttempts = new RecentAttempts({ log, monotonic, timer })
   const doubts = new FacilitatorDoubts({ log, monotonic })
   return { log, facilitator, chain, recentAttempts, doubts, signReceipt, now, monotonic, timer, report }
 }

@@ -12,7 +12,7 @@ const NOTES_MAX = 1_000
 
 const PREFIX = 'doubt/'
 type Reported = Pick<ResponseRecord, 'facilitator' | 'identity'>
-/** Records of the sandbox and of older versions name no facilitator. */
+/** Records of the sandbox name no facilitator. */
 const keyOf = ({ facilitator = 'sandbox', identity }: Reported) => `${PREFIX}${facilitator} ${identity}`
 const identityOf = (key: string) => key.slice(key.indexOf(' ') + 1)
 

@@ -1,11 +1,10 @@
 /**
- * The receipt of a paid record, stored in the same write as `settled`. If signing failed, or an older version wrote the
- * record, the next replay adds the receipt.
+ * The receipt of a paid record, stored in the same write as `settled`. If signing failed, the next replay adds the
+ * receipt.
  */
 import { decodeJwt } from 'jose'
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
 import { canonicalJson } from '../../store/base/canonical.ts'
-import type { NamedOperation } from '../operation/operation.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
@@ -13,8 +12,8 @@ import type { PaymentServices } from './services.ts'
 type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
 
 /**
- * The recorded receipt if it names this transaction, else a new one. Undefined without a key or an operation, or if the
- * signature fails. The answer is then delivered without a receipt.
+ * The recorded receipt if it names this transaction, else a new one. Undefined without a key, or if the signature
+ * fails. The answer is then delivered without a receipt.
  */
 export async function receiptFor(
   { signReceipt, now, report }: Issuer,
@@ -23,22 +22,22 @@ export async function receiptFor(
 ): Promise<string | undefined> {
   const { receipt } = record
   if (receipt !== undefined && decodeJwt<ReceiptClaims>(receipt).payment.transaction === transaction) return receipt
-  if (!signReceipt || !record.operation) return undefined
+  if (!signReceipt) return undefined
   try {
     const iat = Math.floor(now().getTime() / 1000)
-    return await signReceipt({ iat, ...describeSale(record, record.operation, transaction) })
+    return await signReceipt({ iat, ...describeSale(record, transaction) })
   } catch (cause) {
     report('receipt_not_issued', cause)
     return undefined
   }
 }
 
-function describeSale(record: ResponseRecord, operation: object, transaction: string) {
+function describeSale(record: ResponseRecord, transaction: string) {
   const { payment, requirements } = recordedPayment(record)
   const { from: payer, nonce } = payment.payload.authorization
   const { network, asset, payTo: pay_to, amount } = requirements
   const answer = JSON.parse(record.body) as { matching_version?: string }
-  const canonical = canonicalJson(operation)
+  const canonical = canonicalJson(record.operation)
   const isShort = Buffer.byteLength(canonical) <= OPERATION_BYTES_MAX
   return {
     jti: record.identity,
@@ -51,20 +50,13 @@ function describeSale(record: ResponseRecord, operation: object, transaction: st
   }
 }
 
-/**
- * Adds a receipt to a paid record that has none, and returns the current record.
- * @param operation the operation of the request. The caller has compared its digest with the record
- */
-export async function addMissingReceipt(
-  payments: PaymentServices,
-  record: ResponseRecord,
-  operation: NamedOperation,
-): Promise<ResponseRecord> {
+/** Adds a receipt to a paid record that has none, and returns the current record. */
+export async function addMissingReceipt(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
   const { payment_response } = record
   if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record
   try {
     const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
-    const receipt = await receiptFor(payments, { ...record, operation }, transaction)
+    const receipt = await receiptFor(payments, record, transaction)
     if (receipt === undefined) return record
     const { state, updated_at } = record
     const added = await payments.log.advance(record, { state, receipt, updated_at })

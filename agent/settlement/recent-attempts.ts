@@ -19,7 +19,6 @@ const SILENT_MS_MAX = 10_000
 
 interface Options {
   log: ResponseLog
-  now: () => Date
   monotonic: () => number
   timer: Timer
   /** Default: another name for each instance. */
@@ -35,7 +34,6 @@ interface Seen {
 
 export class RecentAttempts {
   readonly #options: Options
-  readonly #startedAt: number
   /** On the monotonic clock. */
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
   readonly #running = new Set<string>()
@@ -47,7 +45,6 @@ export class RecentAttempts {
 
   constructor(options: Options) {
     this.#options = options
-    this.#startedAt = this.#time()
     this.process = options.process ?? processName(process.pid)
   }
 
@@ -66,7 +63,6 @@ export class RecentAttempts {
   async isInProgress(record: ResponseRecord): Promise<boolean> {
     const { state, settling_process: name, identity, attempt } = record
     if (!isStarted(state)) return false
-    if (name === undefined) return this.#isRecent(record)
     if (name === this.process) return this.#running.has(identity)
     const { log, monotonic } = this.#options
     if (await log.hasEnded(name)) return false
@@ -90,14 +86,6 @@ export class RecentAttempts {
     this.#observedAt.set(identity, this.#options.monotonic())
   }
 
-  /** For a record of an older version: settlements from before the start have ended with the process before it. */
-  #isRecent({ updated_at }: ResponseRecord): boolean {
-    const [time, updatedAt] = [this.#time(), Date.parse(updated_at)]
-    // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
-    const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
-    return isSinceStart && Math.abs(time - updatedAt) < CALL_MS_MAX
-  }
-
   #signLater(): void {
     if (this.#isSigning) return
     this.#isSigning = true
@@ -112,10 +100,6 @@ export class RecentAttempts {
     await log.setNote(signKey(this.process), isNeeded ? String(this.#signs) : undefined).catch(() => undefined)
     this.#isSigning = false
     if (this.#running.size > 0) this.#signLater()
-  }
-
-  #time(): number {
-    return this.#options.now().getTime()
   }
 }
 

@@ -4,7 +4,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readS
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { CorruptRecordError } from './checksum.ts'
-import { FORMER_RESPONSES_VERSION, LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind, type Layout } from './layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind, type Layout } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
@@ -16,8 +16,6 @@ interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
-  /** Upgrades an environment of the layout before, which is refused without it. A reader does not call it. */
-  upgrade?: (environment: RootDatabase<unknown, string>) => void
 }
 
 /**
@@ -168,7 +166,7 @@ function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
 
 function checkLayout(
   environment: RootDatabase<unknown, string>,
-  { folder, kind, readOnly = false, upgrade }: OpenOptions,
+  { folder, kind, readOnly = false }: OpenOptions,
 ): void {
   const version = LAYOUT_VERSION[kind]
   const layout = environment.get(LAYOUT_KEY) as Partial<Layout> | null | undefined
@@ -178,16 +176,13 @@ function checkLayout(
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  const isFormer = kind === 'responses' && (layout.version === FORMER_RESPONSES_VERSION || layout.isUpgrading === true)
-  if (isFormer && !upgrade) throw new StoreError(`${folder}: needs an upgrade; start the service, which makes it`)
-  if (layout.version !== version && !isFormer)
+  if (layout.version !== version)
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
   if (readOnly) return
   // If a transaction frees more than 250 pages while the list of free pages is empty, as it is after a compact copy,
   // LMDB ends the process (lmdb 3.5.6, `mdb_page_alloc` in mdb.c). A small transaction fills the list.
   const { free } = environment.getStats() as { free: { entryCount: number } }
   if (free.entryCount === 0) environment.putSync(LAYOUT_KEY, layout)
-  if (isFormer) upgrade?.(environment)
 }
 
 /** The options of a range that begins beyond a key, in the direction of the range. Without a key, at its first one. */

@@ -53,15 +53,10 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   lock: 1,
 }
 
-/** The layout of the log before, which a process that writes upgrades when it opens the environment. */
-export const FORMER_RESPONSES_VERSION = 2
-
 /** The value of {@link LAYOUT_KEY}. */
 export interface Layout {
   readonly kind: EnvironmentKind
   readonly version: number
-  /** A killed process has left it. The next one that writes continues. */
-  readonly isUpgrading?: boolean
 }
 
 export const LAYOUT_KEY = 'layout'

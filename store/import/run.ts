@@ -128,8 +128,8 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
 }
 
 /**
- * Records the current snapshot too: an import may have failed to, and a data directory of an earlier version has no
- * journal. A journal that cannot be written does not stop the import, because the current records are sold without it.
+ * Records the current snapshot too, because its import may have failed to. A journal that cannot be written does not
+ * stop the import, because the current records are sold without it.
  * @returns why it could not be written
  */
 async function recordHistory(

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { asBinary, type RootDatabase } from 'lmdb'
+import { asBinary } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { renameDurably } from '../files/atomic-file.ts'
@@ -21,7 +21,6 @@ import {
   SALES_KEY,
   unfinishedKey,
 } from '../files/layout.ts'
-import { upgradeLayout } from './former-layout.ts'
 import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
 import {
   decodeStored,
@@ -108,10 +107,7 @@ export class LmdbResponseLog implements MovableLog {
     const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
     this.#dataDirectory = dataDirectory
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
-    const upgrade = (environment: RootDatabase<unknown, string>) => {
-      upgradeLayout(environment, this.#checkReserve)
-    }
-    const environment = openEnvironment({ folder, kind: 'responses', readOnly, ...(!readOnly && { upgrade }) })
+    const environment = openEnvironment({ folder, kind: 'responses', readOnly })
     this.#opened = openRanges(environment)
     this.#salesPerMinute = salesPerMinute
     this.#now = now
@@ -352,9 +348,7 @@ export class LmdbResponseLog implements MovableLog {
   }
 
   #getOwner(): LogOwner | undefined {
-    const owner = this.#ranges.environment.get(OWNER_KEY) as LogOwner | undefined
-    // Logs of older versions have no list of receivers.
-    return owner && { ...owner, receivers: owner.receivers ?? [owner.pay_to] }
+    return this.#ranges.environment.get(OWNER_KEY) as LogOwner | undefined
   }
 
   #getPublicKeys(): AnnouncedKey[] {

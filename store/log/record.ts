@@ -55,8 +55,8 @@ interface RecordProgress {
   readonly attempt: number
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
-  /** The name of the process that makes the last settlement. Absent in records of older versions. */
-  readonly settling_process?: string
+  /** The name of the process that makes the last settlement. */
+  readonly settling_process: string
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
@@ -86,8 +86,8 @@ export interface ResponseRecord extends RecordProgress {
   readonly payment_hash: string
   /** SHA-256 of the canonical operation that the payment bought. */
   readonly operation_digest: string
-  /** That operation. Records of older versions have none. */
-  readonly operation?: object
+  /** That operation. */
+  readonly operation: object
   /** The payment payload and its requirements, to settle again after a crash. Never logged. */
   readonly payment: Record<string, unknown>
   readonly requirements: Record<string, unknown>
@@ -227,9 +227,8 @@ export function decodeProgress(bytes: Buffer, identity: string): RecordProgress 
 export function decodeRecord(bytes: Buffer, progress?: Buffer | null): ResponseRecord {
   const text = decodeWithChecksum(bytes)
   const end = text.indexOf(BODY_MARK)
-  // The versions before had the body, and the progress until then, among the members.
-  const members = JSON.parse(end === -1 ? text : text.slice(0, end)) as ResponseRecord
-  const record = end === -1 ? members : Object.assign(members, { body: text.slice(end + BODY_MARK.length) })
+  const members = JSON.parse(text.slice(0, end)) as ResponseRecord
+  const record = Object.assign(members, { body: text.slice(end + BODY_MARK.length) })
   return progress ? withProgress(record, decodeProgress(progress, record.identity)) : record
 }
 

@@ -170,7 +170,7 @@ describe('the command serve, if it cannot start', () => {
     expect(paid.code, paid.stderr).to.equal(0)
     first.process.kill('SIGTERM')
     await first.ended
-    // A log of an earlier version has no public keys.
+    // A log that has lost its public keys.
     const log = openEnvironment({ folder: responsesFolder(directory), kind: 'responses' })
     await log.remove('public-keys')
     await log.close()

@@ -50,7 +50,7 @@ export async function measureConfirmations(
   const payments = {
     log,
     chain,
-    recentAttempts: new RecentAttempts({ log, now, monotonic: () => performance.now(), timer: () => () => undefined }),
+    recentAttempts: new RecentAttempts({ log, monotonic: () => performance.now(), timer: () => () => undefined }),
     doubts: new FacilitatorDoubts({ log, monotonic: () => performance.now() }),
     now,
     monotonic: () => performance.now(),

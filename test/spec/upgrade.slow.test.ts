@@ -1,32 +1,26 @@
-/**
- * The upgrade and the move of the log, with the commands of docs/operations, on the data that a service of the version
- * before has left.
- */
-import { execFile, spawnSync } from 'node:child_process'
-import { chmod, cp, readdir, readFile, rm } from 'node:fs/promises'
+/** The upgrade and the move of the log, with the commands of docs/operations, by a service that has sold. */
+import { execFile } from 'node:child_process'
+import { readFile, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { rpc, testChainUrl } from '../support/chain.ts'
+import type { Hex } from 'viem'
+import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { freePort } from '../support/listen.ts'
+import { signQuote } from '../support/payments.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-/**
- * The keys, the response log and two sales of a test service. Commit c0c6fb0e wrote its log in LMDB with layout 2, and
- * migrated that in PostgreSQL to schema 6.
- */
-const EARLIER = join(ROOT, 'test/fixtures/earlier-version')
 const BACKUPS = '/var/backups/irish-company-agent'
 
-interface Sold {
-  pay_to: string
-  /** The first one is confirmed, the second one is settled and not final. */
-  purchases: { identity: string; payment: string; body: string; payment_response: string }[]
+interface Sale {
+  payment: string
+  body: string
+  paymentResponse: string | null
 }
 
 /** The commands of a section, without their comments. */
@@ -54,7 +48,7 @@ class Machine {
     this.#backups = backups
   }
 
-  /** Runs a documented command. The checkout of this test is the new version, already built. */
+  /** Runs a documented command. The checkout of this test is already built. */
   async run(command: string): Promise<string> {
     this.#ran.push(command)
     const [, args] = /^agent (.*)$/.exec(command.replaceAll(BACKUPS, this.#backups)) ?? []
@@ -92,8 +86,21 @@ class Machine {
     return (await promisify(execFile)('sh', ['-c', script], { env: { ...this.environment, PATH } })).stdout
   }
 
-  replay(payment: string): Promise<Response> {
-    return fetch(`${this.url}/api/v1/company/73848`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+  /** Sells a record, or sends its answer again. */
+  async lookup(payment: string): Promise<Sale> {
+    const reply = await this.#request({ 'PAYMENT-SIGNATURE': payment })
+    expect(reply.status).to.equal(200)
+    return { payment, body: await reply.text(), paymentResponse: reply.headers.get('PAYMENT-RESPONSE') }
+  }
+
+  async sell(): Promise<Sale> {
+    const quote = await this.#request({})
+    const key = this.service?.said.get('buyer') as Hex
+    return this.lookup(await signQuote(quote.headers.get('PAYMENT-REQUIRED'), { key }))
+  }
+
+  #request(headers: Record<string, string>): Promise<Response> {
+    return fetch(`${this.url}/api/v1/company/73848`, { headers })
   }
 }
 
@@ -108,98 +115,61 @@ describe('the documented upgrade', function () {
     server = undefined
   })
 
-  /** A machine with the data of the version before. */
-  async function prepare(name: string, own: Record<string, string>): Promise<Sold> {
-    const [directory, backups] = [await makeTemporaryDirectory(), await makeTemporaryDirectory()]
-    await cp(join(EARLIER, name), directory, { recursive: true })
-    // A checkout has other modes than those that the service requires.
-    const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-    for (const entry of entries) await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
-    const sold = JSON.parse(await readFile(join(directory, 'sold.json'), 'utf8')) as Sold
-    const chain = await testChainUrl()
-    // The first block has no block before it, whose hash an observation needs.
-    await rpc(chain, 'anvil_mine', '0x2')
+  /** A machine that runs and has sold a record. */
+  async function prepare(own: Record<string, string>): Promise<Sale> {
     machine = new Machine(
       {
-        DATA_DIR: directory,
-        MODE: 'testnet',
-        FACILITATOR: 'http://127.0.0.1:1',
-        RPC_URL: chain,
-        PAY_TO: sold.pay_to,
+        DATA_DIR: await makeTemporaryDirectory(),
+        RPC_URL: await testChainUrl(),
         DATASET: REGISTER,
         PORT: '0',
         ADMIN_PORT: String(await freePort()),
-        // The fixture never gets too old.
-        RESPONSE_RETENTION_DAYS: '36500',
         ...own,
       },
-      backups,
+      await makeTemporaryDirectory(),
     )
-    return sold
+    if (own['RESPONSE_LOG'] !== undefined) await machine.run('agent migrate')
+    await machine.start()
+    return machine.sell()
   }
 
-  async function expectUpgraded({ purchases }: Sold): Promise<void> {
-    const [confirmed] = purchases
-    if (!confirmed) throw new Error('The fixture has no purchase')
-    const reply = await machine.replay(confirmed.payment)
-    expect([reply.status, await reply.text()]).to.deep.equal([200, confirmed.body])
-    expect(reply.headers.get('PAYMENT-RESPONSE')).to.equal(confirmed.payment_response)
+  async function expectReplay(sale: Sale): Promise<void> {
+    expect(await machine.lookup(sale.payment)).to.deep.equal(sale)
   }
 
-  async function runCommands(commands: readonly string[], sold: Sold): Promise<void> {
+  async function runCommands(commands: readonly string[], sale: Sale): Promise<void> {
     for (const command of commands) {
       const output = await machine.run(command)
       expect(output, command).not.to.match(/^exit /)
-      if (command.startsWith('agent backup')) expect(output).to.match(/^backed up (2 records|the keys)/)
-      if (command.startsWith('agent migrate')) expect(output).to.contain('applied migration 7')
-      if (command.startsWith('systemctl start')) await expectUpgraded(sold)
+      if (command.startsWith('agent backup')) expect(output).to.match(/^backed up (1 records|the keys)/)
+      if (command.startsWith('agent migrate')) expect(output).to.match(/^schema version [0-9]+\n$/)
+      if (command.startsWith('systemctl start')) await expectReplay(sale)
       if (command.startsWith('curl')) expect(output, machine.service?.stderr()).to.contain('"ready":true')
     }
   }
 
-  it('keeps the payments of LMDB, and open ones are still listed', async () => {
-    const sold = await prepare('lmdb', {})
+  it('keeps the payments of LMDB, and can be taken back', async () => {
+    const sale = await prepare({})
     const commands = await documentedCommands(false)
     expect(commands).to.have.lengthOf(5)
-    const unfinished = () => machine.agent(['payments', 'unfinished'])
-    expect(await unfinished()).to.match(/^exit 1: .*needs an upgrade; start the service/)
-    await runCommands(commands, sold)
-    const listed = await unfinished()
-    expect(listed).to.contain(sold.purchases[1]?.identity)
+    await runCommands(commands, sale)
 
     await machine.stop()
     const directory = machine.environment['DATA_DIR'] ?? ''
     for (const name of ['responses', 'keys']) await rm(join(directory, name), { recursive: true })
     await machine.run(`agent restore ${BACKUPS}/before-upgrade`)
-    expect(await unfinished()).to.equal(listed)
     await machine.start()
-    await expectUpgraded(sold)
+    await expectReplay(sale)
   })
 
-  it('keeps the payments of PostgreSQL, refuses a start before the migration, and can be taken back', async function () {
-    const binaries = findPostgres()
-    if (binaries === undefined) return this.skip()
+  it('keeps the payments of PostgreSQL, and can be taken back', async function () {
+    if (findPostgres() === undefined) return this.skip()
     server = await startPostgres()
     const url = await server.createDatabase()
-    const sold = await prepare('postgres', { RESPONSE_LOG: url })
-    const load = [
-      '--quiet',
-      '--set=ON_ERROR_STOP=1',
-      '--output=/dev/null',
-      `--file=${join(EARLIER, 'postgres/log.sql')}`,
-    ]
-    expect(spawnSync(join(binaries, 'psql'), [...load, url], { encoding: 'utf8', timeout: 60_000 }).stderr).to.equal('')
+    const sale = await prepare({ RESPONSE_LOG: url })
     const commands = await documentedCommands(true)
     expect(commands).to.have.lengthOf(7)
-
-    const migrates = commands.indexOf('agent migrate')
-    await runCommands(commands.slice(0, migrates), sold)
-    expect(await machine.agent(['serve'])).to.match(
-      /^exit 1: [^]*has version 6, .* run "irish-company-agent migrate"\n$/,
-    )
-    await runCommands(commands.slice(migrates, migrates + 1), sold)
-    expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
-    await runCommands(commands.slice(migrates + 1), sold)
+    await runCommands(commands, sale)
 
     await machine.stop()
     const drills = await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8')
@@ -208,35 +178,28 @@ describe('the documented upgrade', function () {
     machine.environment['RESTORED'] = restored
     await machine.shell(restore.replace('log.dump', `${BACKUPS}/before-upgrade.dump`))
     machine.environment['RESPONSE_LOG'] = restored
-    expect(await machine.agent(['serve'])).to.contain('has version 6')
-    // The folder of the first upgrade is still there.
-    await runCommands(
-      commands.map((command) => command.replaceAll('before-upgrade', 'before-second-upgrade')),
-      sold,
-    )
-    expect(await machine.agent(['payments', 'unfinished'])).to.contain(sold.purchases[1]?.identity)
+    await machine.start()
+    await expectReplay(sale)
   })
 
   it('[14.23] moves the log to PostgreSQL and back, with kills, and replays its payments on each', async function () {
     if (findPostgres() === undefined) return this.skip()
     server = await startPostgres()
     const url = await server.createDatabase()
-    const sold = await prepare('lmdb', {})
-    await machine.start()
-    await expectUpgraded(sold)
+    const sale = await prepare({})
     const [stop = '', migrate = '', move = '', start = ''] = await commandsOf('machines.md', 'Move the log')
     await machine.run(stop)
     const { DATA_DIR = '' } = machine.environment
     const documented = /postgres:\S+/
     const source = { ...machine.environment }
     machine.environment['RESPONSE_LOG'] = url
-    expect(await machine.run(migrate.replace(/^.*(?=agent)/, ''))).to.contain('applied migration 7')
+    expect(await machine.run(migrate.replace(/^.*(?=agent)/, ''))).to.contain('applied migration 1')
     delete machine.environment['RESPONSE_LOG']
     await moveWithKills(move.replace(documented, url))
     expect(await machine.agent(['serve'])).to.match(/^exit 1: .*moved.*\n$/)
     machine.environment['RESPONSE_LOG'] = url
     await machine.run(start)
-    await expectUpgraded(sold)
+    await expectReplay(sale)
 
     const [, back = ''] = await commandsOf('drills.md', 'Move the log')
     await machine.stop()
@@ -246,9 +209,9 @@ describe('the documented upgrade', function () {
     for (const name of Object.keys(machine.environment)) delete machine.environment[name]
     Object.assign(machine.environment, source)
     await machine.run(start)
-    await expectUpgraded(sold)
+    await expectReplay(sale)
     const backup = `agent backup ${BACKUPS}/after-move`
-    expect(await machine.run(backup)).to.contain('backed up 2 records')
+    expect(await machine.run(backup)).to.contain('backed up 1 records')
   })
 
   /** Kills the command at five points of its run, and then lets it end. */
@@ -264,6 +227,6 @@ describe('the documented upgrade', function () {
       clearTimeout(timer)
       if (code !== 'SIGKILL') break
     }
-    expect(await machine.run(command)).to.match(/^moved 2 records to |complete\n$/)
+    expect(await machine.run(command)).to.match(/^moved 1 records to |complete\n$/)
   }
 })

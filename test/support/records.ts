@@ -18,8 +18,11 @@ export function makeRecord(change: Partial<ResponseRecord> & { nonce?: string; v
     identity: `${terms.network}/${DEPLOYMENTS.testnet.asset}/${BUYER}/${nonce}`.toLowerCase(),
     payment_hash: 'a'.repeat(64),
     operation_digest: 'b'.repeat(64),
+    operation: { operation: 'lookup', input: { company_number: '73848' } },
     state: 'prepared',
     attempt: 1,
+    // A process that has ended.
+    settling_process: '1073741824.ended',
     payment: { x402Version: 2, accepted: requirements, payload: { signature: `0x${'22'.repeat(65)}`, authorization } },
     requirements: { ...requirements },
     from_block: '0',

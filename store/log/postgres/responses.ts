@@ -50,8 +50,8 @@ const STATEMENTS = {
    * One message, because a pooler can run each one in another session.
    */
   CHECK_WRITABLE: `begin; set local lock_timeout = '1s'; savepoint sale;
-  with sale as (insert into responses (identity, state, final_at, revision)
-    values (gen_random_uuid()::text, 'expired', now(), gen_random_uuid()) returning identity)
+  with sale as (insert into responses (identity, state, final_at, due_at, revision)
+    values (gen_random_uuid()::text, 'expired', now(), now(), gen_random_uuid()) returning identity)
   insert into records (identity, record) select identity, '' from sale;
   rollback to savepoint sale;
   create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler; commit`,
@@ -80,7 +80,7 @@ const STATEMENTS = {
   COUNT_SALES: 'select count(*)::int as number from sale_places where free_at > now()',
   COUNT_UNKNOWN: `select count(*)::int as number from responses
   where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
-  FIND: `select identity, revision, coalesce(records.record, responses.record) as record, progress
+  FIND: `select identity, revision, records.record, progress
   from responses left join records using (identity) where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
@@ -126,7 +126,7 @@ const STATEMENTS = {
   /** Each half uses an index. */
   NEWEST_RECORDS: `with newest as ((select * from responses where final_at is null limit $1)
     union all (select * from responses where final_at is not null order by final_at desc limit $1))
-  select coalesce(records.record, newest.record) as record, progress from newest left join records using (identity)`,
+  select records.record, progress from newest left join records using (identity)`,
   PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
   /** Waits for changes that are not committed. Also stops the processes of versions that do not know the note. */
   FENCE: `create or replace function refuse_moved() returns trigger language plpgsql as
@@ -138,7 +138,7 @@ const STATEMENTS = {
   LIFT_FENCE: FENCED_TABLES.map((table) => `drop trigger if exists refuse_moved on ${table};`).join(''),
   EXPORT: `select identity, holds, record, progress from (select page.*,
     sum(octet_length(record)) over (order by identity rows between unbounded preceding and 1 preceding) as before
-    from (select identity, payment_id is not null as holds, progress, coalesce(records.record, responses.record) as record
+    from (select identity, payment_id is not null as holds, progress, records.record
       from responses left join records using (identity) where identity > $1 order by identity limit $2) as page) as summed
   where before is null or before <= $3 order by identity`,
   /** A sale counts for a minute after its second. */

@@ -7,20 +7,22 @@ import { StoreError } from '../../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { withPool } from './connection.ts'
 
-/** By version. Versions before 6 were never released. */
+/** By version. */
 const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [
-    6,
+    1,
     [
       `create table responses (
        identity text primary key,
        payment_id text unique,
        state text not null,
        final_at timestamptz,
-       due_at timestamptz not null default '1970-01-01T00:00:00Z',
+       due_at timestamptz not null,
        revision uuid not null,
-       record bytea not null
+       progress bytea
      )`,
+      // What never changes, so that a change of a payment does not write the answer again.
+      'create table records (identity text primary key, record bytea not null)',
       'create index responses_unfinished on responses (identity) where final_at is null',
       'create index responses_due on responses (due_at) where final_at is null',
       'create index responses_final on responses (final_at) where final_at is not null',
@@ -35,7 +37,7 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
        network text not null,
        asset text not null,
        pay_to text not null,
-       receivers text[]
+       receivers text[] not null
      )`,
       // A row for each sale that the limit allows in a minute.
       `create table sale_places (
@@ -51,19 +53,8 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
        announced_at timestamptz not null,
        compromised_at text
      )`,
-    ],
-  ],
-  [
-    7,
-    [
-      // What never changes, so that a change of a payment does not write the answer again.
-      'create table records (identity text primary key, record bytea not null)',
-      // In a row of version 6, `record` has the record and its progress; `progress` is null until it changes.
-      'alter table responses add column progress bytea',
-      'alter table responses alter column record drop not null',
       // Small values that all processes share.
       'create table notes (key text primary key, value text not null)',
-      'update response_log_owner set receivers = array[pay_to] where receivers is null',
     ],
   ],
 ])

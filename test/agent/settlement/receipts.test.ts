@@ -81,18 +81,18 @@ describe('the receipt of a record', () => {
   })
 
   for (const state of ['settled', 'confirmed'] as const) {
-    it(`[5.9.3] is added to a ${state} record of an older version at the first replay, once`, async () => {
+    it(`[5.9.3] is added to a ${state} record without one at the first replay, once`, async () => {
       const payment_response = settledResponse(makeRecord({}), TRANSACTION)
-      const record = makeRecord({ state, payment_response })
+      const record = makeRecord({ state, payment_response, operation: LOOKUP })
       await storeRecord(services().log, record)
       const stored = (await services().log.read(record.identity)) ?? record
       expect(stored.receipt).to.equal(undefined)
-      const replays = await Promise.all([1, 2].map(() => addMissingReceipt(services(), stored, LOOKUP)))
+      const replays = await Promise.all([1, 2].map(() => addMissingReceipt(services(), stored)))
       const [first, second] = replays.map(({ receipt }) => receipt)
       expect(claimsOf(first ?? '').operation).to.deep.equal(LOOKUP)
       expect(second).to.equal(first)
       expect((await services().log.read(record.identity))?.receipt).to.equal(first)
-      expect(await addMissingReceipt(services(), replays[0] ?? record, LOOKUP)).to.equal(replays[0])
+      expect(await addMissingReceipt(services(), replays[0] ?? record)).to.equal(replays[0])
     })
   }
 

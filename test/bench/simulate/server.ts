@@ -78,7 +78,7 @@ export class SimulatedServer {
         log: opened,
         facilitator: facilitator.client(owner, invariants),
         chain: nodes.open(owner, now),
-        recentAttempts: new RecentAttempts({ log: opened, now, monotonic: () => sim.now, timer }),
+        recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer }),
         doubts: new FacilitatorDoubts({ log: opened, monotonic: () => sim.now }),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,

@@ -7,12 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { open } from 'lmdb'
-import {
-  FORMER_RESPONSES_VERSION,
-  LAYOUT_KEY,
-  LAYOUT_VERSION,
-  type EnvironmentKind,
-} from '../../../store/files/layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
 import { openEnvironment, StoreError } from '../../../store/files/environment.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -83,11 +78,7 @@ describe('an LMDB environment', () => {
       })
     }
 
-    // A reader opens the layout before (test/store/log/former-layout.test.ts).
-    for (const version of [
-      (kind === 'responses' ? FORMER_RESPONSES_VERSION : LAYOUT_VERSION[kind]) - 1,
-      LAYOUT_VERSION[kind] + 1,
-    ]) {
+    for (const version of [LAYOUT_VERSION[kind] - 1, LAYOUT_VERSION[kind] + 1]) {
       it(`is refused with layout version ${version}: ${kind}`, async () => {
         await write({ [LAYOUT_KEY]: { kind, version } })
         await expectRefused(`has layout version ${version}, this program reads ${LAYOUT_VERSION[kind]}`, kind)
