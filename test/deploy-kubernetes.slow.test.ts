@@ -53,7 +53,7 @@ describe('the manifest for Kubernetes', function () {
     const chain = { RPC_URL, PAY_TO: `0x${'c7'.repeat(20)}`, BASE_URL: 'https://companies.example' }
     const own = { ...chain, DATA_DIR, RELAYER_KEY_FILE: keyFile, DATASET: REGISTER, PORT: '0', ADMIN_PORT }
     const asUser = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${fsGroup}`, '--no-new-privs']
-    const service = startChild('agent/main.js', ['serve'], { ...environment, ...own }, asUser)
+    const service = startChild('operator/main.js', ['serve'], { ...environment, ...own }, asUser)
     await ready(service)
     const probes = [...manifest.matchAll(/httpGet: \{ path: (\S+), port: (\d+) \}/g)]
     expect(probes).to.have.lengthOf(3)

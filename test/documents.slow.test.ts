@@ -27,7 +27,7 @@ describe('the commands of the documents', function () {
     })
 
   it('name scripts, commands, options and paths that exist, also where they are not run', async () => {
-    const folders = ['.', 'docs', 'docs/operations', 'docs/served', 'agent/buyer/library']
+    const folders = ['.', 'docs', 'docs/operations', 'docs/served', 'buyer/library']
     const listed = await Promise.all(
       folders.map(async (folder) => (await readdir(join(ROOT, folder))).map((name) => join(folder, name))),
     )

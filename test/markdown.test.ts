@@ -15,7 +15,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const documents = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...['docs', 'agent'].flatMap((folder) =>
+  ...['docs', 'agent', 'buyer/library'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   ),
 ].filter((path) => /\.(md|txt|html)$/.test(path) && !path.startsWith(RUNS) && path !== CLIENTS)

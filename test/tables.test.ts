@@ -25,7 +25,7 @@ function named(document: string): string[] {
 }
 
 function sources(): string[] {
-  return ['agent', 'rest-facade', 'store', 'keys'].flatMap((folder) =>
+  return ['agent', 'buyer', 'keys', 'operator', 'rest-facade', 'store'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
       .map((path) => read(join(folder, path))),
@@ -52,7 +52,7 @@ describe('the tables of the documents', () => {
   })
 
   it('have every code of the errors of the buyer, and no other', () => {
-    const codes = [...read('agent/buyer/library/purchase-error.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(
+    const codes = [...read('buyer/library/purchase-error.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(
       ([, name = '']) => name,
     )
     expect(codes).to.include('outcome_unknown')
@@ -88,7 +88,7 @@ function placesTo(task: string): string[] {
 
 describe('the lists of CONTRIBUTING', () => {
   it('to add a field of a company have every file that names one of no other use', () => {
-    const folders = ['agent', 'rest-facade', 'store', 'keys', 'page', 'docs']
+    const folders = ['agent', 'buyer', 'docs', 'keys', 'operator', 'rest-facade', 'store']
     const files = folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter(

@@ -34,7 +34,7 @@ export async function order(): Promise<boolean> {
 async function sellUnder(trace: string, environment: Record<string, string>): Promise<void> {
   const strace = ['strace', '-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
   const own = { DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' }
-  const child = startChild('agent/main.js', ['serve'], { ...environment, ...own }, [...strace, ...PRINTS_ID])
+  const child = startChild('operator/main.js', ['serve'], { ...environment, ...own }, [...strace, ...PRINTS_ID])
   try {
     const headers = { 'PAYMENT-SIGNATURE': header(await signedPayment()) }
     const response = await fetch(`${await ready(child)}/api/v1/company/00000000`, { headers })

@@ -107,7 +107,7 @@ class Results {
 }
 
 const directory = await mkdtemp(join(tmpdir(), 'clients-'))
-const service = startChild('agent/main.js', ['serve'], { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'silent' })
+const service = startChild('operator/main.js', ['serve'], { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'silent' })
 try {
   const url = await ready(service)
   const key = (await readFile(join(directory, 'sandbox', 'buyer.key'), 'utf8')).trim()

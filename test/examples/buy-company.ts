@@ -1,5 +1,5 @@
 // The example of docs/payments.md, word for word but for the path of the import.
-import { createBuyer } from '../../agent/buyer/library/buyer.ts'
+import { createBuyer } from '../../buyer/library/buyer.ts'
 
 /** Buys one company record. A second call with the same folder is not charged and returns the same bytes. */
 export async function buyCompany(url: string, payTo: string, key: `0x${string}`, folder: string) {

@@ -2,7 +2,7 @@
  * A buyer with a limit of a day that buys one numbered request, for `bench crash`. Run as
  * `node killable-buyer.js URL KEY PAY_TO FOLDER NUMBER`.
  */
-import { createBuyer } from '../../agent/buyer/library/buyer.ts'
+import { createBuyer } from '../../buyer/library/buyer.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 

@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 const EXPORTED = './client'
 const NAME = 'irish-company-agent-client'
 /** The program of the package, which has the same name. */
-const PROGRAM = 'agent/buyer/main.js'
+const PROGRAM = 'buyer/main.js'
 const DESCRIPTION = 'Buys Irish company records from irish-company-agent: a fetch that pays each request once.'
 
 interface ExportedFiles {
@@ -77,7 +77,7 @@ async function writePackage(folder: string): Promise<void> {
   for (const file of [PROGRAM, ...Object.values(browser)]) await followImports(posix.normalize(file), found)
   for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
-  await cp(join(root, 'agent/buyer/library/README.md'), join(folder, 'README.md'))
+  await cp(join(root, 'buyer/library/README.md'), join(folder, 'README.md'))
   const { version, license, engines, imports, dependencies } = main
   const content = {
     name: NAME,

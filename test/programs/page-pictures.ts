@@ -12,7 +12,7 @@ const VIEW = { width: 900, height: 500 }
 
 const program = findBrowser()
 if (program === undefined) throw new Error('chromium is not on the PATH')
-const service = startChild('agent/main.js', ['serve'], { PORT: '0', DATA_DIR: await makeTemporaryDirectory() })
+const service = startChild('operator/main.js', ['serve'], { PORT: '0', DATA_DIR: await makeTemporaryDirectory() })
 const url = await ready(service)
 const browser = await openBrowser(program)
 const page = await browser.open(VIEW)

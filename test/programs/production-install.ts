@@ -22,8 +22,9 @@ const SOURCES = [
   'tsconfig.json',
   'tsconfig.build.json',
   'agent',
+  'buyer',
   'keys',
-  'page',
+  'operator',
   'rest-facade',
   'store',
   'docs/served',
@@ -51,7 +52,9 @@ async function build(): Promise<void> {
     '.built',
     '.tsbuildinfo',
     'agent',
+    'buyer',
     'keys',
+    'operator',
     'page',
     'rest-facade',
     'store',
@@ -66,7 +69,7 @@ async function npm(args: string[], timeout: number): Promise<void> {
 /** Starts the installed service. The PATH has no anvil. */
 function start(environment: Record<string, string>) {
   const env = { PATH: folder, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'silent', ...environment }
-  const child = spawn(process.execPath, [join(folder, 'dist/agent/main.js'), 'serve'], { cwd: folder, env })
+  const child = spawn(process.execPath, [join(folder, 'dist/operator/main.js'), 'serve'], { cwd: folder, env })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (output.stderr += text))

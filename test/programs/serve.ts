@@ -2,8 +2,8 @@
  * The command `serve`, in this process. Sends the URL of the service to the parent process instead of writing it to
  * stdout. `TEST_ADDRESS_BUDGET` replaces the budget of a client address.
  */
-import { serve } from '../../agent/operator/cli/serve.ts'
-import { loadConfig } from '../../agent/operator/cli/configuration.ts'
+import { serve } from '../../operator/cli/serve.ts'
+import { loadConfig } from '../../operator/cli/configuration.ts'
 import { runInProcess } from '../../agent/command-line/run-in-process.ts'
 
 const sendHolds = measureHolds()

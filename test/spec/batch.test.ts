@@ -2,7 +2,7 @@
 import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
-import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
+import { answersOperation } from '../../buyer/library/purchase-request.ts'
 import { recordFiles } from '../support/journal.ts'
 import { codeOf, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'

@@ -5,7 +5,7 @@
 import { rm, writeFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { answersOperation } from '../../agent/buyer/library/purchase-request.ts'
+import { answersOperation } from '../../buyer/library/purchase-request.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { companyKey, historyFolder } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'

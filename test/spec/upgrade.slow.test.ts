@@ -60,7 +60,7 @@ class Machine {
   }
 
   async agent(args: string[]): Promise<string> {
-    const child = startChild('agent/main.js', args, this.environment)
+    const child = startChild('operator/main.js', args, this.environment)
     let text = ''
     child.process.stdout?.on('data', (part: Buffer) => (text += String(part)))
     const code = await child.ended
@@ -68,7 +68,7 @@ class Machine {
   }
 
   async start(): Promise<string> {
-    this.service = startChild('agent/main.js', ['serve'], this.environment)
+    this.service = startChild('operator/main.js', ['serve'], this.environment)
     return (this.url = await ready(this.service))
   }
 
@@ -221,7 +221,7 @@ describe('the documented upgrade', function () {
     await machine.agent(['help', 'move-log'])
     const loadMs = performance.now() - began
     for (let kill = 0; kill < 5; kill += 1) {
-      const child = startChild('agent/main.js', args, machine.environment)
+      const child = startChild('operator/main.js', args, machine.environment)
       const timer = setTimeout(() => child.process.kill('SIGKILL'), loadMs * (0.5 + kill / 5))
       const code = await child.ended
       clearTimeout(timer)

@@ -1,6 +1,6 @@
 /** Runs a command of the program inside the test process. */
 import { PassThrough } from 'node:stream'
-import { runCli } from '../../agent/operator/cli/run.ts'
+import { runCli } from '../../operator/cli/run.ts'
 import type { CliContext } from '../../agent/command-line/context.ts'
 
 export interface CliResult {

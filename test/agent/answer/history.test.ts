@@ -1,6 +1,6 @@
 /** The operations on earlier files of the register, over a journal of files that change, repeat and come late. */
 import { expect } from 'chai'
-import { answersOperation } from '../../../agent/buyer/library/purchase-request.ts'
+import { answersOperation } from '../../../buyer/library/purchase-request.ts'
 import type { ChangesResponse } from '../../../agent/operation/changes.ts'
 import type { HistoryResponse } from '../../../agent/operation/history.ts'
 import { prepareAnswer } from '../../../agent/answer/answers.ts'

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { parse } from 'csv-parse/sync'
-import { toSaved } from '../../../agent/buyer/library/buy.ts'
-import { fileEntry } from '../../../agent/buyer/library/folder-storage.ts'
-import { readPayment, readPurchase, type Purchase } from '../../../agent/buyer/library/purchase-file.ts'
-import { requestedOperation } from '../../../agent/buyer/library/purchase-request.ts'
+import { toSaved } from '../../../buyer/library/buy.ts'
+import { fileEntry } from '../../../buyer/library/folder-storage.ts'
+import { readPayment, readPurchase, type Purchase } from '../../../buyer/library/purchase-file.ts'
+import { requestedOperation } from '../../../buyer/library/purchase-request.ts'
 import { itemsOf } from '../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { startChild, type Child } from '../../support/child.ts'
@@ -51,7 +51,7 @@ async function openScene(make: (setting: Setting) => Promise<BuyerScene>): Promi
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, service.buyerKey, { mode: 0o600 })
   const startClient: Setting['startClient'] = (args, tracer) =>
-    startChild('agent/main.js', ['client', '--url', service.url, '--key-file', keyFile, ...args], ONE_THREAD, tracer)
+    startChild('operator/main.js', ['client', '--url', service.url, '--key-file', keyFile, ...args], ONE_THREAD, tracer)
   const scene = await make({ service, directory, startClient })
   const sent = recordNonces(service.localUrl)
   const before = (await service.paid()).transfers

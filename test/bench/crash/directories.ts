@@ -22,7 +22,7 @@ export async function openFirstStartScene(): Promise<Scene> {
   let directory = ''
   const start = (tracer: readonly string[]) =>
     startChild(
-      'agent/main.js',
+      'operator/main.js',
       ['serve'],
       { ...ONE_THREAD, DATA_DIR: directory, RPC_URL: rpcUrl, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
       tracer,
@@ -67,7 +67,7 @@ export async function openImportScene(): Promise<Scene> {
   await writeFile(paths[1] ?? '', rows.filter((_, index) => index % REMOVED_EVERY !== 1).join(''))
   const start = (options: string[], tracer?: readonly string[]) =>
     startChild(
-      'agent/main.js',
+      'operator/main.js',
       ['import', path, '--synthetic', ...options],
       { ...ONE_THREAD, DATA_DIR: directory },
       tracer,

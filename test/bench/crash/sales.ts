@@ -78,7 +78,7 @@ export async function openSaleScene({
     LOG_LEVEL: 'silent',
     RATE_LIMIT_PER_MINUTE: '10000',
   }
-  const start = () => startChild('agent/main.js', ['serve'], environment)
+  const start = () => startChild('operator/main.js', ['serve'], environment)
   const terms = buildTerms('testnet', receiver, OPERATIONS)
   const token = tokenOn(chain.url)
   const transfers = (fromBlock: bigint) => token.transactions(buyer.address, receiver, fromBlock)

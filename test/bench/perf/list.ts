@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
-import { toText } from '../../../agent/command-line/table/cell.ts'
-import { readTable, writeTable } from '../../../agent/command-line/table/table-file.ts'
+import { toText } from '../../../buyer/table/cell.ts'
+import { readTable, writeTable } from '../../../buyer/table/table-file.ts'
 import { startChild } from '../../support/child.ts'
 import { residentMemory } from '../load/server-process.ts'
 import { SERVICE, type HttpBench } from './http-rounds.ts'
@@ -29,7 +29,7 @@ export async function measureList(bench: HttpBench, { size, directory }: PerfCon
   await writeTable(file, rows, { format })
   const buyer = ['--url', bench.servers.get(SERVICE)?.url ?? '', '--key-file', keyFile]
   const args = ['client', ...buyer, 'reconcile', file, '--column', 'name', '--yes']
-  const child = startChild('agent/main.js', args, { DATA_DIR: directory })
+  const child = startChild('operator/main.js', args, { DATA_DIR: directory })
   let value = Number.NaN
   const reading = setInterval(() => {
     const peak = residentMemory(child.process.pid, 'VmHWM')

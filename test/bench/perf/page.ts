@@ -9,7 +9,7 @@ import type { MeasureRows } from './perf-row.ts'
 export const measurePage: MeasureRows = async ({ size, directory }) => {
   const program = findBrowser()
   if (program === undefined) throw new Error('chromium is not on the PATH')
-  const service = startChild('agent/main.js', ['serve'], { PORT: '0', DATA_DIR: join(directory, 'page') })
+  const service = startChild('operator/main.js', ['serve'], { PORT: '0', DATA_DIR: join(directory, 'page') })
   const url = await ready(service)
   const browser = await openBrowser(program)
   const times: number[] = []

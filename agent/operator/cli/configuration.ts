@@ -1,8 +1,0 @@
-/** The configuration of the environment, read when a command needs it, so that `--help` works with any environment. */
-import type { CliContext } from '../../command-line/context.ts'
-import type { Config } from '../../service/config.ts'
-
-export async function loadConfig({ environment }: CliContext): Promise<Config> {
-  const { readConfig } = await import('../../service/config.ts')
-  return readConfig(environment)
-}

@@ -1,0 +1,193 @@
+/**
+ * The commands that buy. In `irish-company-agent` they are below `client`, and have the configured service as default.
+ * The buyer's own program has no default.
+ */
+import { readFile } from 'node:fs/promises'
+import { Option, type Command } from 'commander'
+import { parseJson } from '../store/base/read-body.ts'
+import { parseHttpUrl } from '../agent/command-line/arguments.ts'
+import { parseAmount } from './arguments.ts'
+import type { AddCommand, CommandContext, FindService } from '../agent/command-line/context.ts'
+import { toJsonSchema } from '../agent/operation/json-schema.ts'
+import type { SingleDefinition } from '../agent/operation/operation.ts'
+import { batch, SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
+import { textInput } from '../agent/operation/resource.ts'
+import { toUsdc, type Mode } from '../agent/payment/terms.ts'
+import { addLists } from './lists/commands.ts'
+import { addLocalServers } from './local-servers.ts'
+import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
+import { readTypedInput } from './typed-input.ts'
+
+const DESCRIPTION = 'Buy from a running service'
+
+const HELP = `
+A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
+in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON.
+The exit status is 4 if it is not known whether the payment was charged, for example if no answer arrives: run the same
+command again, or --retry. The same payment is sent again and is charged at most once. It is 6 if the service refused the
+payment, which is certain later. "purchases" lists the payments and their states.
+
+--mode sets network and token, --max-amount the highest price. The receiver is the one that the service publishes.
+
+Examples:
+  PROGRAM lookup 00000000
+  PROGRAM lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
+  PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
+  PROGRAM reconcile suppliers.csv --column Supplier
+  PROGRAM address --key-file buyer.key --new
+  PROGRAM --retry FILE.json`
+
+/** Adds the options of the parent. They may stand before or after the name of a command. */
+const addClientOptions = (parent: Command) =>
+  parent
+    .option(
+      '--url <url>',
+      'the URL of the service; in irish-company-agent by default that of its configuration',
+      parseBaseUrl,
+    )
+    .option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox')
+    .addOption(modeOption())
+    .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
+    .option('--json', 'print the body of the answer also on a terminal')
+    .option('--verbose', 'show the checks of the quote, and the body of a refusal')
+    .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
+    .option('--a2a', 'buy over A2A instead of REST')
+    .addOption(
+      new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
+        .argParser(parseHttpUrl)
+        .implies({ a2a: true }),
+    )
+    .addOption(
+      new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
+        ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
+      ),
+    )
+
+/** The members that are positional arguments. By default the required ones. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name'], changes: [] }
+
+/** `company_numbers` is the option `--numbers`. */
+const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_', '-')
+
+/** Derives the command of an operation from its definition. */
+function addPurchase(parent: Command, client: Client, definition: SingleDefinition): void {
+  const { name, inputSchema, tool } = definition
+  const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
+    properties: Record<string, { description?: string }>
+    required?: string[]
+  }
+  const members = ARGUMENTS[name] ?? needed
+  const describe = (member: string) => (properties[member]?.description ?? '').replace(/\.$/, '')
+  const command = parent.command(toFlag(name)).description(`${tool.title}; {${name}}`)
+  for (const member of members)
+    command.argument(needed.includes(member) ? `<${toFlag(member)}>` : `[${toFlag(member)}]`, describe(member))
+  const options = Object.keys(properties)
+    .filter((member) => !members.includes(member))
+    .map((member) => {
+      const option = new Option(`--${toFlag(member)} <value>`, describe(member))
+      command.addOption(option.makeOptionMandatory(needed.includes(member)))
+      return [member, option.attributeName()] as const
+    })
+  command.action(async () => {
+    const { purchase } = await import('./library/commands.ts')
+    const values = command.opts<Record<string, string | undefined>>()
+    const typed = [
+      ...members.map((member, at) => [member, command.args[at]] as const),
+      ...options.map(([member, attribute]) => [member, values[attribute]] as const),
+    ]
+    const given = typed.flatMap(([member, text]): [string, string][] => (text === undefined ? [] : [[member, text]]))
+    const target = await readTarget(command, client, 'url', 'keyFile')
+    const input = readTypedInput(textInput(given))
+    client.context.finish(await purchase(client.context, { ...target, definition, input }))
+  })
+}
+
+function addOthers(parent: Command, client: Client): void {
+  const { context } = client
+  parent
+    .command('batch')
+    .description('Buy many answers of one operation with one payment')
+    .argument('<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}')
+    .option('--dry-run', 'only say the price')
+    .action(async (file: string, { dryRun: isDryRun = false }: { dryRun?: boolean }, command: Command) => {
+      const { purchase } = await import('./library/commands.ts')
+      const value = parseJson(await readFile(file, 'utf8'))
+      if (typeof value !== 'object' || value === null) return refuse(command, `${file} has no JSON object`)
+      const target = await readTarget(command, client, 'url', 'keyFile')
+      const input = readTypedInput({ ...value })
+      context.finish(await purchase(context, { ...target, definition: batch, input, isDryRun }))
+    })
+  parent
+    .command('purchases')
+    .description('List the purchases of a folder: time, operation, amount, state, file')
+    .argument('[folder]', 'by default that of single purchases; for a list OUT.purchases')
+    .action(async (folder: string | undefined, _, command: Command) => {
+      const { printPurchases } = await import('./library/commands.ts')
+      await printPurchases(context, folder ?? (await readTarget(command, client)).purchasesDirectory)
+    })
+  parent
+    .command('address')
+    .description('Print the address that pays: that of --key-file')
+    .option('--new', 'create the key file first; it must not exist')
+    .action(async ({ new: isNew = false }: { new?: boolean }, command: Command) => {
+      const { printAddress } = await import('./library/commands.ts')
+      await printAddress(context, (await readTarget(command, client, 'keyFile')).keyFile, { isNew })
+    })
+  parent
+    .command('verify-card')
+    .description('Check the signature of the agent card')
+    .action(async (_, command: Command) => {
+      const { verifyCard } = await import('./library/verify-card.ts')
+      const kid = await verifyCard((await readTarget(command, client, 'url')).baseUrl, context.fetch)
+      context.print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
+      context.finish(kid !== undefined)
+    })
+}
+
+/** The description with the price on the network in use. */
+const priced =
+  (parent: Command, { environment }: CommandContext) =>
+  (command: Command) =>
+    command.description().replace(/\{(\w+)\}/, (_, operation) => {
+      const { mode = environment['MODE'] === 'mainnet' ? 'mainnet' : 'testnet' } = parent.opts<{ mode?: Mode }>()
+      const found = SINGLE_OPERATIONS.find(({ name }) => name === operation)
+      return `${toUsdc(found?.prices[mode] ?? 0)} USDC on ${mode}`
+    })
+
+/** Adds the commands of single purchases and of lists to a program, or to a command of it. */
+function addClient(parent: Command, client: Client): void {
+  const { context } = client
+  const names: string[] = []
+  for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
+  const describe = priced(parent, context)
+  // Subcommands inherit it.
+  parent.configureHelp({ ...parent.configureHelp(), commandDescription: describe, subcommandDescription: describe })
+  parent.addHelpText('after', HELP.replaceAll('PROGRAM', names.join(' ')))
+  addClientOptions(parent)
+  for (const each of SINGLE_OPERATIONS) addPurchase(parent, client, each)
+  addOthers(parent, client)
+  addLists(parent, client)
+  // After the subcommands, which would inherit it.
+  parent
+    .allowExcessArguments()
+    .hook('preSubcommand', (command) => {
+      if (command.opts()['retry'] !== undefined) command.error("error: option '--retry' takes no command")
+    })
+    .action(async (options: { retry?: string; json?: boolean; verbose?: boolean }, command: Command) => {
+      // Commander names the nearest command only if there is no action.
+      if (command.args.length > 0) (command as Command & { unknownCommand: () => never }).unknownCommand()
+      if (options.retry === undefined) return command.help({ error: true })
+      const { retryPurchase } = await import('./library/commands.ts')
+      context.finish(await retryPurchase(context, options.retry, options))
+    })
+}
+
+/**
+ * With `findService`, the purchase commands are below `client`, else at the top. The local servers are always at the
+ * top.
+ */
+export const buyerCommands = (findService?: FindService): AddCommand[] => [
+  (program, context) =>
+    addClient(findService ? program.command('client').description(DESCRIPTION) : program, { context, findService }),
+  (program, context) => addLocalServers(program, { context }),
+]

@@ -1,0 +1,221 @@
+/** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
+import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
+import { DEPLOYMENTS, amountOf, toUsdc } from '../../agent/payment/terms.ts'
+import { readAnswer, readSettlementResponse } from '../../agent/payment/receipt/read.ts'
+import { escapeJson } from '../../store/base/hidden.ts'
+import { parseJson } from '../../store/base/read-body.ts'
+import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../agent/command-line/context.ts'
+import { toReadable, toTable } from '../readable-answer.ts'
+import type { Target } from '../target.ts'
+import { completePurchase, type BoughtAnswer } from './buy.ts'
+import { conclude, openBuyer } from './buyer.ts'
+import { buyAnswer } from './methods.ts'
+import { fileEntry, folderStorage } from './folder-storage.ts'
+import { describeOutcome, EXIT_STATUSES } from './outcome.ts'
+import { createPrivateKey, readPrivateKey } from './private-key.ts'
+import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
+import { findPurchase, listNames, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import { listPurchases } from './purchase-state.ts'
+import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
+import { fetchReceiver } from './quote.ts'
+import { signerOf } from './signer.ts'
+import type { OnStep } from './step.ts'
+import { purchasedReceipt } from './verify-purchase.ts'
+
+type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
+
+interface BuyOptions extends Target {
+  definition: OperationDefinition
+  input: Record<string, unknown>
+  /** Only says the price. */
+  isDryRun?: boolean
+}
+
+/** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
+export async function purchase(context: CommandContext, options: BuyOptions): Promise<CommandResult> {
+  const { note, fetch } = context
+  const { definition, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
+  const parsed = parseOperation(definition, options.input)
+  if (parsed.kind === 'invalid') {
+    note([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
+    return EXIT_USAGE
+  }
+  const { operation } = parsed
+  const price = amountOf({ mode }, operation)
+  if (options.isDryRun) {
+    note(`${itemsOf(operation).length} items cost ${toUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
+    return true
+  }
+  const buy = openBuyer({
+    url: baseUrl,
+    mode,
+    key: await readPrivateKey(options.keyFile),
+    folder,
+    expected: { payTo: () => fetchReceiver(fetch, baseUrl), amountMax: options.amountMax ?? price },
+    maxAgeSeconds: 0,
+    readAuthorization,
+    onStep: showSteps(context, options),
+    runtime: context,
+  })
+  const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
+  return report(context, { ...options, operation: definition.name }, buyAnswer(buy, request))
+}
+
+/** Says the price, where the payment is, and what the buyer waits for. */
+function showSteps(
+  { note, isTerminal = false }: CommandContext,
+  { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
+): OnStep {
+  return (step) => {
+    if (step.kind === 'stored') note(`${step.payer} pays. The payment is saved in ${step.file} before it is sent.`)
+    if (step.kind === 'waiting' && isTerminal) {
+      const { code, status } = step.answer ?? {}
+      note(`${code ?? status ?? 'No answer'}. The same payment is sent again in ${step.seconds} s.`)
+    }
+    if (step.kind !== 'quoted') return
+    const { amount, network, payTo } = step.quote
+    note(`The service asks ${toUsdc(amount)} USDC on ${network}, paid to ${payTo}. ${definition.tool.charge}`)
+    for (const { name, value, passed } of step.checks)
+      if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
+    const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
+    if (isWrong('amount')) note('To pay more than the limit, add --max-amount.')
+    const other = mode === 'testnet' ? 'mainnet' : 'testnet'
+    if (isWrong('network') && network === DEPLOYMENTS[other].network)
+      note(`The service sells on ${other}: to pay there, use --mode ${other}.`)
+  }
+}
+
+/** Sends the payment of a saved purchase again and compares the answer with the saved one. */
+export async function retryPurchase(
+  context: CommandContext,
+  path: string,
+  options: ReportOptions,
+): Promise<CommandResult> {
+  const { note } = context
+  const entry = fileEntry(path)
+  const saved = await findPurchase(entry).catch((cause: unknown) => cause as PurchaseError)
+  if (saved === undefined) throw new Error(`${path} does not exist`)
+  if (saved instanceof PurchaseError)
+    return report(context, { ...options, operation: undefined }, Promise.reject(saved))
+  const { request } = saved
+  note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
+  const isPaid = saved.answer?.status === 200
+  const repeat = async () => {
+    const answer = await completePurchase({ request, entry, runtime: context }, saved)
+    if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { ...options, runtime: context })
+    const text = `${answer.status}: THE ANSWER DIFFERS from the saved one, which was kept`
+    throw new PurchaseError('answer_unexpected', text, { file: path })
+  }
+  const operation = requestedOperation(request, OPERATIONS)?.definition.name
+  const result = await report(context, { ...options, operation }, buyAnswer(repeat, request))
+  if (isPaid && result === EXIT_STATUSES.sold)
+    note('The answer and the transaction are the same as before: nothing was charged again.')
+  return result
+}
+
+/** The settlement response of an answer that was saved without a receipt can differ. */
+function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer): boolean {
+  if (saved.answer?.status !== status || saved.answer.body !== body) return false
+  return saved.answer.payment_response === paymentResponse || purchasedReceipt(saved) === undefined
+}
+
+/** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
+export async function printPurchases({ print, note, now }: CommandContext, folder: string): Promise<void> {
+  const storage = folderStorage(folder)
+  const purchases = await listPurchases(storage, now())
+  const rows = purchases.map(({ name, purchase: { signed_at }, operation, state, amount }) => [
+    signed_at,
+    operation?.definition.name ?? 'unknown',
+    `${toUsdc(amount)} USDC`,
+    state,
+    storage.locate(name),
+  ])
+  if (rows.length === 0) note(`${folder} has no purchases.`)
+  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  const listed = new Set(purchases.map(({ name }) => name))
+  for (const name of await listNames(storage))
+    if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
+}
+
+export async function printAddress(
+  { print, note }: CommandContext,
+  keyFile: string,
+  { isNew }: { isNew: boolean },
+): Promise<void> {
+  if (isNew) await createPrivateKey(keyFile)
+  print((await signerOf(await readPrivateKey(keyFile))).address)
+  note(`Send USDC to this address. ${FAUCET}`)
+}
+
+type Report = ReportOptions & { operation: string | undefined }
+
+const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
+
+/** Prints the answer, or why there is none, in at most ten lines. */
+async function report(
+  context: CommandContext,
+  options: Report,
+  buying: ReturnType<typeof buyAnswer>,
+): Promise<CommandResult> {
+  const { note } = context
+  try {
+    const bought = await buying
+    printBody(context, options, bought)
+    const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
+    const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
+    note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
+    const isChecked = bought.receipt === 'valid'
+    note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
+    return EXIT_STATUSES.sold
+  } catch (cause) {
+    if (!(cause instanceof PurchaseError)) throw cause
+    const { code, answer, file, message, advice, outcome } = cause
+    if (answer) await reportRefusal(context, options, answer, file)
+    else note(`${message}. ${advice}`)
+    // There is no payment that can be sent again.
+    if (code === 'purchase_unreadable') return EXIT_STATUSES[outcome.kind]
+    note(describeOutcome(outcome))
+    if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
+    return EXIT_STATUSES[outcome.kind]
+  }
+}
+
+/** The code, what it means, the paying address, and what to do. */
+async function reportRefusal(
+  context: CommandContext,
+  options: Report,
+  { status, code, reason }: ServiceAnswer,
+  file: string | undefined,
+): Promise<void> {
+  const { note } = context
+  const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
+  if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
+  const known = code === undefined ? undefined : REFUSALS[code]
+  const meaning = known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'
+  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${meaning}`)
+  if (saved) {
+    const { payer, network } = readPayment(saved)
+    note(`paying address: ${payer} on ${network}`)
+    if (reason === 'insufficient_funds')
+      note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
+  }
+  // A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier,
+  // the outcome above says what to do.
+  if (known && status !== 402 && code !== 'payment_already_settled') note(known.advice)
+}
+
+function printBody(
+  { print, note, isTerminal }: CommandContext,
+  { operation, json }: Report,
+  { status, body }: Pick<BoughtAnswer, 'status' | 'body'>,
+) {
+  // A body that is JSON is shown, also if it is no answer.
+  const answer = readAnswer(body) ?? parseJson(body)
+  if (answer === undefined) return note(`HTTP ${status}. The body is not JSON.`)
+  const isReadable = isTerminal && !json && operation !== undefined
+  const lines =
+    (isReadable && toReadable(operation, answer)) || JSON.stringify(answer, null, 2).split('\n').map(escapeJson)
+  for (const line of lines) print(line)
+}

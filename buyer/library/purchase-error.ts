@@ -1,0 +1,117 @@
+/**
+ * The errors of the buyer's library. Each has a stable code, says whether a payment was sent, and has what the service
+ * answered: only codes, never texts of the service.
+ */
+import * as z from 'zod'
+import { decodeBase64 } from '../../store/base/base64.ts'
+import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { parseDocument } from '../../store/base/strict-json.ts'
+import { chargedBy, describeOutcome, type Charged, type Outcome } from './outcome.ts'
+
+/** What the caller does next. */
+const ADVICE = {
+  request_unsupported: 'Change the input. A request is a GET or a POST with a text body, without a payment header.',
+  quote_unexpected: 'Check the service and the expected terms.',
+  price_above_limit: 'Raise the limit for one request, or do not buy.',
+  day_limit_reached: 'Wait until the next day in UTC, or raise the limit of the day.',
+  spending_unknown: 'Restore the missing or damaged file, or wait until the next day in UTC.',
+  purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
+  outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
+  payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
+  service_unreachable: 'Start the service, or check its URL, and repeat the same request.',
+  signature_failed: 'Read the error of the signer, and repeat the same request.',
+  storage_failed: 'Make the storage writable, and repeat the same request.',
+  service_refused: 'Read the code of the answer, and change the request.',
+  allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
+  answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',
+  receipt_invalid: 'Keep the file of the purchase, which has the answer, and contact the operator.',
+} as const
+
+export type PurchaseErrorCode = keyof typeof ADVICE
+
+interface PurchaseErrorOptions extends ErrorOptions {
+  /** The file of the purchase, if a payment was signed. */
+  file?: string | undefined
+  answer?: ServiceAnswer
+  /** By default `unknown` with a file and `not_sold` without one. */
+  outcome?: Outcome
+}
+
+/**
+ * A purchase that did not end with an answer.
+ * @example
+ * try {
+ *   await buyer.fetch(url)
+ * } catch (error) {
+ *   if (!(error instanceof PurchaseError)) throw error
+ *   console.error(error.code, error.answer?.reason, error.advice)
+ * }
+ */
+export class PurchaseError extends Error {
+  override readonly name = 'PurchaseError'
+  readonly code: PurchaseErrorCode
+  /** The file of the purchase. Undefined if nothing was signed. */
+  readonly file: string | undefined
+  /** The answer of the service: its status, code and reason. Undefined if none arrived. */
+  readonly answer: ServiceAnswer | undefined
+  readonly outcome: Outcome
+
+  constructor(code: PurchaseErrorCode, message: string, options: PurchaseErrorOptions = {}) {
+    const { file, answer, outcome = { kind: file === undefined ? 'not_sold' : 'unknown' }, cause } = options
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.file = file
+    this.answer = answer
+    this.outcome = outcome
+  }
+
+  /**
+   * Whether the request was charged. After a signature only a valid receipt, the chain, or the end of a refused payment
+   * says so; what the service states does not.
+   */
+  get charged(): Charged {
+    return chargedBy(this.outcome)
+  }
+
+  /** What the caller does next. For a refusal before a signature that of the error table. */
+  get advice(): string {
+    const code = this.answer?.code
+    if (this.outcome.kind === 'settled_earlier') return describeOutcome(this.outcome)
+    return this.code === 'service_refused' && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
+  }
+}
+
+/**
+ * Throws the cause, if it is a PurchaseError, or else one with this code.
+ * @param message by default that of the cause
+ */
+export const failWith =
+  (code: PurchaseErrorCode, message?: string, file?: string) =>
+  (cause: unknown): never => {
+    if (cause instanceof PurchaseError) throw cause
+    throw new PurchaseError(code, message ?? (cause instanceof Error ? cause.message : String(cause)), { file, cause })
+  }
+
+export interface ServiceAnswer {
+  status: number
+  /** The error code, if it is one of the contract. */
+  code: RefusalCode | undefined
+  /** Why a payment was refused, for example `insufficient_funds`. */
+  reason: string | undefined
+}
+
+const errorSchema = z.object({ error: z.object({ code: z.string() }) })
+const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
+
+export function describeAnswer(answer: {
+  status: number
+  body: string
+  paymentRequired?: string | null
+}): ServiceAnswer {
+  const { status, body, paymentRequired = null } = answer
+  const named = errorSchema.safeParse(parseDocument(body)).data?.error.code
+  const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
+  const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
+  const reason = reasonSchema.safeParse(quoted && parseDocument(quoted)).data?.error
+  return { status, code, reason }
+}

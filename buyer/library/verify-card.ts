@@ -1,0 +1,28 @@
+/** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
+import { createLocalJWKSet, generalVerify, type GeneralVerifyGetKey, type JSONWebKeySet } from 'jose'
+import * as z from 'zod'
+import { canonicalJson } from '../../store/base/canonical.ts'
+import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
+import { fetchDocument, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { fetchKeySet } from './verify-purchase.ts'
+
+const signedCardSchema = z.looseObject({
+  signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
+})
+
+/** Returns the key id of a valid signature, or undefined. Only the JWKS of the same service is accepted as `jku`. */
+export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<string | undefined> {
+  const jku = `${baseUrl}${FREE_PATHS.jwks}`
+  const { signatures, ...card } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, signedCardSchema)
+  const findKey = createLocalJWKSet((await fetchKeySet(fetch, jku)) as JSONWebKeySet)
+  const getKey: GeneralVerifyGetKey = (header, jws) => {
+    if (header?.kid === undefined || header['jku'] !== jku) throw new Error('The signature names another key set')
+    return findKey(header, jws)
+  }
+  const payload = Buffer.from(canonicalJson(card)).toString('base64url')
+  const verified = generalVerify({ payload, signatures }, getKey, { algorithms: ['ES256'] })
+  return verified.then(
+    ({ protectedHeader }) => protectedHeader?.kid,
+    () => undefined,
+  )
+}

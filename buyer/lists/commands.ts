@@ -1,0 +1,148 @@
+/** The commands that buy for the rows of a list. */
+import type { Command } from 'commander'
+import { matching } from '../../agent/command-line/arguments.ts'
+import { parseAmount, parseTableName } from '../arguments.ts'
+import type { CommandResult } from '../../agent/command-line/context.ts'
+import { TableError } from '../table/table-error.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
+import { refuse, type Client } from '../target.ts'
+import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
+import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
+import type { RowCells } from './rows.ts'
+
+const RECONCILE_HELP = `
+Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
+score, the evidence, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision
+"matched" names a company. A row with only a number is looked up. Equal rows are bought once. Each purchase is a file in
+OUT.purchases, which "irish-company-agent verify" checks. With --batch, missing and quarantined numbers are charged.
+
+--review writes the candidates of the rows that need a person to a file. Write the number of the right company into its
+last column, and run the same command again: the decision is then "chosen". The record of a candidate is paid already; that
+of another number is bought.
+
+After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
+OUT.purchases or name another --out.
+
+Example:
+  reconcile suppliers.csv --column Supplier --eircode-column Postcode --review review.csv --max-total 50000000`
+
+const WATCH_HELP = `
+The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
+is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100 companies for a
+payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
+
+After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. STATE and the folder STATE.purchases
+belong together.
+
+Example:
+  watch suppliers.csv --column Number --state watch.json --report watch.csv --max-total 2000000`
+
+const FILE = 'a CSV, or an .xlsx file'
+
+const parseReportName = (text: string) =>
+  matching(/(?<!\.xlsx)$/i, 'Its name must end with one of .csv, .tsv, .json.')(parseTableName(text))
+
+/** The options and arguments that both commands have. */
+const addPayOptions = (command: Command) =>
+  command.option('--yes', 'pay without a question').option('--dry-run', 'only say the price')
+
+export function addLists(parent: Command, client: Client): void {
+  const reconcileCommand = parent
+    .command('reconcile')
+    .description('Buy a decision for each row of a spreadsheet')
+    .argument('<file>', FILE)
+    .requiredOption('--column <column>', 'the column of the names: its header, or its number from 1')
+    .option('--number-column <column>', 'the column of the company numbers')
+    .option('--eircode-column <column>', 'the column of the Eircodes, as evidence')
+    .option('--address-column <column>', 'the column of a part of the address, as evidence')
+    .option('--no-header', 'the first row is data; name columns by their numbers')
+  addTableOptions(reconcileCommand)
+    .option(
+      '--out <file>',
+      'the file to write, a .csv, .tsv, .xlsx or .json; by default FILE.reconciled.csv or .xlsx',
+      parseTableName,
+    )
+    .option(
+      '--review <file>',
+      'write the rows that need a person; if it exists, take the numbers that are in it',
+      parseTableName,
+    )
+    .option('--max-total <n>', 'pay at most this for the list, earlier runs included; required on mainnet', parseAmount)
+    .option('--batch', 'buy up to 25 names or 100 numbers with one payment')
+  addPayOptions(reconcileCommand)
+    .addHelpText('after', RECONCILE_HELP)
+    .action((file: string, options: ReconcileOptions, command: Command) => reconcile(command, client, file, options))
+
+  const watchCommand = parent
+    .command('watch')
+    .description('Buy what changed in the companies of a spreadsheet')
+    .argument('<file>', FILE)
+    .requiredOption('--column <column>', 'the column of the company numbers: its header, or its number from 1')
+    .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
+  addTableOptions(watchCommand)
+    .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
+    .requiredOption('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)
+  addPayOptions(watchCommand)
+    .addHelpText('after', WATCH_HELP)
+    .action((file: string, options: WatchOptions, command: Command) => watch(command, client, file, options))
+}
+
+interface ReconcileOptions extends ListOptions {
+  column: string
+  numberColumn?: string
+  eircodeColumn?: string
+  addressColumn?: string
+  out?: string
+  review?: string
+  batch?: boolean
+}
+
+async function reconcile(command: Command, client: Client, file: string, options: ReconcileOptions): Promise<void> {
+  const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
+  const ends = /(?:\.csv|(\.xlsx))?$/i
+  const { review, out = file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`) } = options
+  const input = await readListInput(command, client, { file, options, written: { '--out': out, '--review': review } })
+  const { reconcileFile } = await import('./reconcile-file.ts')
+  const list = {
+    ...input,
+    out,
+    columns: { name, company_number, eircode, address } as RowCells,
+    review,
+    totalMax: options.maxTotal,
+    isBatched: options.batch === true,
+  }
+  await finish(command, client, () => reconcileFile(client.context, list))
+}
+
+const STATUS_CHANGED = 3
+
+interface WatchOptions extends ListOptions {
+  column: string
+  state: string
+  report?: string
+  maxTotal: number
+}
+
+async function watch(command: Command, client: Client, file: string, options: WatchOptions): Promise<void> {
+  const { watch: run } = await import('../watch/watch.ts')
+  const { column, state: stateFile, report: reportFile, maxTotal: totalMax } = options
+  const written = { '--state': stateFile, '--report': reportFile }
+  const input = await readListInput(command, client, { file, options, written })
+  const list = { ...input, column, stateFile, reportFile, totalMax }
+  await finish(command, client, async () => ((await run(client.context, list)) ? STATUS_CHANGED : true))
+}
+
+/** Finishes with the result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */
+async function finish(command: Command, { context }: Client, run: () => Promise<CommandResult>): Promise<void> {
+  const { note } = context
+  const result = await run().catch((cause: unknown) => {
+    if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
+    if (!(cause instanceof PurchaseError)) throw cause
+    note(`${cause.message}. ${cause.advice}`)
+    // That one payment was not charged says nothing about the others.
+    const outcome = cause.outcome.kind === 'not_sold' ? '' : `${describeOutcome(cause.outcome)} `
+    note(`${outcome}The same command continues, and pays nothing twice.`)
+    return EXIT_STATUSES[cause.outcome.kind]
+  })
+  context.finish(result)
+}

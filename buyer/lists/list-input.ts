@@ -1,0 +1,100 @@
+/** What the commands of a list work on: its file, read before anything is paid, the service and the key. */
+import { stat } from 'node:fs/promises'
+import { resolve as resolvePath } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import type { Command } from 'commander'
+import { readTarget, refuse, type Client } from '../target.ts'
+import { parseSeparator, parseWholeNumber, parsing } from '../arguments.ts'
+import type { Table } from '../table/read-table.ts'
+import { decoderOf, ENCODINGS } from '../table/decode-text.ts'
+import { TableError } from '../table/table-error.ts'
+import { readPrivateKey } from '../library/private-key.ts'
+
+/** The options of both commands of lists. */
+export interface ListOptions {
+  header?: boolean
+  headerRow?: number
+  separator?: string
+  encoding?: string
+  maxTotal?: number
+  yes?: boolean
+  dryRun?: boolean
+}
+
+export const addTableOptions = (command: Command) =>
+  command
+    .option('--header-row <n>', 'the row of the header, from 1', parseWholeNumber)
+    .option(
+      '--separator <text>',
+      'the separator of the fields, "tab" for a tabulator; by default it is found',
+      parseSeparator,
+    )
+    .option(
+      '--encoding <name>',
+      `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
+      parsing((name) => decoderOf(name) && name),
+    )
+
+/** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
+async function readListFile(
+  command: Command,
+  { context }: Client,
+  { file, options: { separator, encoding } }: Pick<Given, 'file' | 'options'>,
+): Promise<Table> {
+  const { readTable } = await import('../table/table-file.ts')
+  return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
+    if (!(cause instanceof TableError) || cause.argument !== 'encoding') throw cause
+    if (await context.confirm(`${cause.message}. Read it so?`))
+      return readTable(file, { separator, encoding: 'windows-1252' })
+    return refuse(command, `${cause.message}. Name the encoding with --encoding`)
+  })
+}
+
+/**
+ * Options of V8 for a long list. By default Node.js 24 keeps twice the memory, most of it garbage (`bench perf`, row
+ * "client reconcile").
+ */
+const HEAP_OPTIONS = ['--semi-space-growth-factor=1', '--heap-growing-percent=20']
+
+/** Ends the command if two of its files are the same, or if a file to write is a folder. */
+async function requireFiles(command: Command, { file, written }: Pick<Given, 'file' | 'written'>): Promise<void> {
+  const taken = new Map([[resolvePath(file), file]])
+  for (const [flag, path] of Object.entries(written)) {
+    if (path === undefined) continue
+    const other = taken.get(resolvePath(path))
+    if (other !== undefined) refuse(command, `option '${flag}' names ${other}, which is another file of this command`)
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(command, `option '${flag}' names a folder`)
+    taken.set(resolvePath(path), path)
+  }
+}
+
+export type ListInput = Awaited<ReturnType<typeof readListInput>>
+
+interface Given {
+  file: string
+  options: ListOptions
+  /** The files that the command writes, by their options. */
+  written: Record<string, string | undefined>
+}
+
+export async function readListInput(command: Command, client: Client, given: Given) {
+  const { file, options } = given
+  await requireFiles(command, given)
+  const { a2a, keyFile, ...service } = await readTarget(command, client, 'url', 'keyFile')
+  if (service.mode === 'mainnet' && options.maxTotal === undefined)
+    refuse(command, "option '--max-total' is required on mainnet")
+  if (a2a) refuse(command, "option '--a2a' cannot be used with a list")
+  for (const each of HEAP_OPTIONS) setFlagsFromString(each)
+  return {
+    ...service,
+    key: await readPrivateKey(keyFile),
+    file,
+    table: await readListFile(command, client, given),
+    /** From 1, or 0 without a header. */
+    headerRow: options.header === false ? 0 : (options.headerRow ?? 1),
+    /** Pays without a question. */
+    isConfirmed: options.yes === true,
+    /** Only says the price. */
+    isDryRun: options.dryRun === true,
+  }
+}

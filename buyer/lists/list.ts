@@ -1,0 +1,103 @@
+/** The rows of a list and what each asks for. Runs in browsers too. */
+import { isBlank, toText, type Cell } from '../table/cell.ts'
+import { ROWS_ABOVE_MAX, type Table } from '../table/read-table.ts'
+import { TableError } from '../table/table-error.ts'
+import { formOf } from '../table/table-name.ts'
+import { addedFields, addedHeader, findColumns, readCells, toName, uniqueNames, type Columns } from './columns.ts'
+import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
+
+export interface ListedRow extends ParsedRow {
+  /** In the file, from 1. */
+  at: number
+  row: readonly Cell[]
+  cells: RowCells
+}
+
+export interface List {
+  /** What stands above the header, such as a title. */
+  above: readonly Cell[][]
+  header: readonly Cell[] | undefined
+  rows: ListedRow[]
+  /** The cells of each row. */
+  width: number
+  format: Table['format']
+}
+
+/** Lines with too many fields that an error names. */
+const LINES_SHOWN = 5
+
+/**
+ * @param columns the header or the number, from 1, of each column
+ * @param headerRow from 1, or 0 without a header
+ * @throws TableError if a column is missing or a row has more cells than the header
+ */
+export function readList(table: Table, { columns, headerRow }: { columns: RowCells; headerRow: number }): List {
+  const found = locateColumns(table.rows, columns, headerRow)
+  const header = headerRow === 0 ? undefined : table.rows[headerRow - 1]
+  const rows = fitRows(table, headerRow).map((row, index) => {
+    const cells = readCells(row, found)
+    return Object.assign(parseRow(cells), { at: headerRow + index + 1, row, cells })
+  })
+  const width = rows[0]?.row.length ?? 0
+  const above = table.rows.slice(0, Math.max(0, headerRow - 1))
+  return { above, header: header && toWidth(header, width), rows, width, format: table.format }
+}
+
+/** Finds the columns of a list. An error proposes the row that has their names. */
+export function locateColumns<Field extends string>(
+  rows: readonly Cell[][],
+  columns: Partial<Record<Field, string>>,
+  headerRow: number,
+): Columns<Field> {
+  try {
+    return findColumns(columns, rows[Math.max(0, headerRow - 1)] ?? [], headerRow > 0)
+  } catch (cause) {
+    const names = Object.values<string | undefined>(columns).flatMap((name) =>
+      name === undefined ? [] : [toName(name)],
+    )
+    const other = rows
+      .slice(0, ROWS_ABOVE_MAX)
+      .findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))
+    if (headerRow === 0 || other < 0 || !(cause instanceof TableError)) throw cause
+    const message = `${cause.message}. Row ${other + 1} has them: add --header-row ${other + 1}`
+    throw new TableError(message, { argument: cause.argument, cause })
+  }
+}
+
+/**
+ * The rows below the header, all as wide as it is. Those of a sheet are as wide as the widest one.
+ * @throws TableError that names the lines of a CSV with more cells than the header
+ */
+export function fitRows({ rows, lines }: Table, headerRow: number): Cell[][] {
+  const below = rows.slice(headerRow)
+  const header = rows[Math.max(0, headerRow - 1)] ?? []
+  if (!lines) {
+    const width = below.reduce((most, { length }) => Math.max(most, length), header.length)
+    return below.map((row) => toWidth(row, width))
+  }
+  const width = header.length
+  const faults = below.flatMap((row, index) =>
+    row.slice(width).every(isBlank) ? [] : [lines[headerRow + index] ?? headerRow + index + 1],
+  )
+  if (faults.length === 0) return below.map((row) => toWidth(row, width))
+  const shown = `${faults.slice(0, LINES_SHOWN).join(', ')}${faults.length > LINES_SHOWN ? ' ...' : ''}`
+  throw new TableError(`The file has more than the ${width} fields of its header in line ${shown}. Add --separator`)
+}
+
+const toWidth = (row: readonly Cell[], width: number): Cell[] =>
+  Array.from({ length: width }, (_, index) => row[index] ?? '')
+
+/** The rows above the results. JSON, whose members need names, has no title. */
+export function resultHead({ above, header, width }: List, name: string): Cell[][] {
+  if (formOf(name) === 'json') {
+    const own = uniqueNames(header?.map(toText) ?? Array.from({ length: width }, (_, at) => `column_${at + 1}`))
+    return [[...own, ...addedHeader(own)]]
+  }
+  return header ? [...above, [...header, ...addedHeader(header)]] : []
+}
+
+/** The cells of the file, then the added ones. */
+export const resultCells = ({ row, notes }: ListedRow, result: RowResult, receiptFolder: string): Cell[] => [
+  ...row,
+  ...addedFields(result, notes, receiptFolder),
+]

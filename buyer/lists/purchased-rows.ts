@@ -1,0 +1,103 @@
+/** What a storage has bought for the rows of a list, by the keys of the rows. Runs in browsers too. */
+import * as z from 'zod'
+import { purchaseName } from '../library/buyer.ts'
+import { describeAnswer } from '../library/purchase-error.ts'
+import { readPurchase } from '../library/purchase-file.ts'
+import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
+import { readListed, type ListedPurchase, type PurchaseState } from '../library/purchase-state.ts'
+import type { BuyerStorage } from '../library/storage.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
+import { batch as BATCH } from '../../agent/operation/operations.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { parseJson } from '../../store/base/read-body.ts'
+import type { RowResult } from './rows.ts'
+
+export interface Batch {
+  request: PurchaseRequest
+  items: readonly Operation[]
+}
+
+/** What the service answers if it refuses a batch as a whole. It charges nothing then. */
+export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...BATCH.refusals, BATCH.inputFault])
+
+/** Equal rows have equal keys. The key names the purchase of the row alone. */
+export function rowKey(baseUrl: string, operation: Operation): string {
+  return purchaseName(restRequest(baseUrl, operation))
+}
+
+/** The purchase of a row: its own, or a batch of which it is an item. */
+export interface RowPurchase {
+  state: PurchaseState
+  /** The entry in the storage. Undefined before the purchase. */
+  entry: string | undefined
+  /** The batch, and the place of the row in it. */
+  item?: { batch: Batch; at: number }
+}
+
+export interface PurchasedRows {
+  rows: Map<string, RowPurchase>
+  /** The names of refused batches, which are never sent again. */
+  refused: Set<string>
+  /** All purchases of the folder, without their answers, which would need much memory. */
+  all: Pick<ListedPurchase, 'state' | 'amount'>[]
+  open: ListedPurchase[]
+}
+
+export async function readPurchasedRows(
+  storage: BuyerStorage,
+  { baseUrl, now }: { baseUrl: string; now: Date },
+): Promise<PurchasedRows> {
+  const bought: PurchasedRows = { rows: new Map(), refused: new Set(), all: [], open: [] }
+  const entries = (await storage.list('')).flatMap((entry) => {
+    const [, name = '', index = ''] = /^([0-9a-f]{64})-(\d+)\.json$/.exec(entry) ?? []
+    return name === '' ? [] : { entry, name, index: Number(index) }
+  })
+  const batches: [string, RowPurchase][] = []
+  // The newest purchase of a request, which is read last, decides.
+  for (const { entry, name } of entries.toSorted((one, other) => one.index - other.index)) {
+    const found = await readListed({ storage, name: entry }, now)
+    const { purchase, operation, state, amount } = found
+    bought.all.push({ state, amount })
+    if (state === 'open') bought.open.push(found)
+    const code = purchase.answer && describeAnswer(purchase.answer).code
+    if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
+    else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
+    else batches.push(...batchRows(baseUrl, { request: purchase.request, items: itemsOf(operation) }, { state, entry }))
+  }
+  for (const [key, row] of batches) bought.rows.set(key, row)
+  return bought
+}
+
+export function batchRows(baseUrl: string, batch: Batch, purchase: RowPurchase): [string, RowPurchase][] {
+  return batch.items.map((operation, at) => [rowKey(baseUrl, operation), { ...purchase, item: { batch, at } }])
+}
+
+/** The result of a row whose purchase is paid, without asking the service. */
+export async function readPaidResult(
+  storage: BuyerStorage,
+  operation: Operation,
+  { state, entry, item }: RowPurchase,
+): Promise<RowResult | undefined> {
+  if (state !== 'paid' || entry === undefined) return undefined
+  const { answer } = await readPurchase({ storage, name: entry })
+  const body = parseJson(answer?.body ?? '')
+  return item ? batchResults(item.batch, body, entry)[item.at] : toResult(operation, body, entry)
+}
+
+/** The caller has checked that the answer has the form of the operation. */
+export const toResult = ({ definition }: Operation, answer: unknown, purchase: string): RowResult =>
+  ({ kind: definition.name === lookup.name ? 'found' : 'bought', answer, purchase }) as RowResult
+
+const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
+
+export function batchResults({ items }: Batch, answer: unknown, purchase: string): RowResult[] {
+  const { results } = batchAnswerSchema.parse(answer)
+  return items.map((operation, at) => {
+    const { status, body } = results[at] ?? { status: 0, body: {} }
+    if (status === 200) return toResult(operation, body, purchase)
+    const { code } = describeAnswer({ status, body: JSON.stringify(body) })
+    if (code === undefined) throw new Error('A result of a batch is missing or has an unknown code')
+    return { kind: 'refused', code, purchase }
+  })
+}

@@ -1,0 +1,159 @@
+/**
+ * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file
+ * beside the output, so the same command continues after any interruption and pays nothing twice.
+ */
+import { basename } from 'node:path'
+import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
+import { showProgress } from '../../agent/command-line/progress.ts'
+import type { Cell } from '../table/cell.ts'
+import { writeTable } from '../table/table-file.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { resolve } from '../../agent/operation/resolve.ts'
+import { DEPLOYMENTS, toUsdc } from '../../agent/payment/terms.ts'
+import type { Buy } from '../library/buy.ts'
+import { folderStorage } from '../library/folder-storage.ts'
+import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
+import { committedAmount, outcomeOf, paidAmount, type ListedPurchase } from '../library/purchase-state.ts'
+import { decisionOf } from './columns.ts'
+import { readList, resultCells, resultHead, type List } from './list.ts'
+import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
+import { readPurchasedRows } from './purchased-rows.ts'
+import type { ListInput } from './list-input.ts'
+import { readChoices, writeReview } from './review.ts'
+import { needsReview, type RowCells } from './rows.ts'
+import { openListBuyer, runList, type BoughtRow } from './run.ts'
+
+interface ReconcileOptions extends ListInput {
+  out: string
+  /** The header or the number, from 1, of each column. */
+  columns: RowCells
+  /** The file of the rows that need a person. */
+  review: string | undefined
+  /** Micro-USDC for the list, earlier runs included. */
+  totalMax: number | undefined
+  /** Buys rows in batches. */
+  isBatched: boolean
+}
+
+/**
+ * Returns the exit status of the payment whose outcome is known last.
+ * @throws an error if the list cannot be read, is too expensive, or if the run ends early
+ */
+export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
+  const { print, now } = context
+  const { file, out, review, isDryRun } = options
+  const choices = review === undefined ? undefined : await readChoices(review)
+  const list = readList(options.table, options)
+  if (list.rows.length === 0) throw new Error(`${file} has no rows`)
+  const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
+  const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
+  if (unused > 0) print(`Numbers in ${review} that belong to no row of the list with these columns: ${unused}.`)
+  warnOfNumbers(context, options, list)
+  // The purchases of a list. Without them the list is bought again.
+  const folder = `${out}.purchases`
+  const storage = folderStorage(folder)
+  const plan = await planList(list, { ...options, storage, now: now(), choices })
+  const allowance = await approve(context, options, plan)
+  if (isDryRun) return true
+  const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
+  const began = now()
+  const found: Found = { counts: new Map(), review: new Map() }
+  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found })
+  await writeTable(out, rows, { format: list.format, addedFrom: list.width })
+  const needed = [...found.review.values()]
+  if (review !== undefined && !choices) await writeReview(review, needed, list.format)
+  const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')
+  print(`${list.rows.length} rows in ${out}: ${counts}`)
+  if (review !== undefined && !choices && needed.length > 0)
+    print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
+  const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
+  const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
+  const paid = paidAmount(after.all)
+  const spent = toUsdc(paid - paidAmount(plan.purchased.all))
+  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
+  return reportOpen(context, options, after.open)
+}
+
+/** The results of a run. */
+interface Found {
+  counts: Map<string, number>
+  /** The rows that need a person, by their review keys. */
+  review: Map<string, BoughtRow>
+}
+
+/** Buys the rows, and yields those of the output. */
+async function* resultRows(
+  context: CommandContext,
+  { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
+  { list, plan, buy, found }: { list: List; plan: Plan; buy: Buy; found: Found },
+): AsyncGenerator<Cell[]> {
+  yield* resultHead(list, out)
+  const showRows = showProgress(context)
+  let done = 0
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal: context.interrupted() })) {
+    for (const row of rows) {
+      const { listed, result } = row
+      const decision = decisionOf(result)
+      found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
+      if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
+      yield resultCells(listed, result, basename(folder))
+    }
+    done += rows.length
+    showRows({ phase: 'list', rows: done, share: done / list.rows.length })
+  }
+}
+
+/** Says how the payments without an answer ended: the outcome that is known last. */
+async function reportOpen(
+  { print, now }: CommandContext,
+  { readAuthorization }: ReconcileOptions,
+  open: readonly ListedPurchase[],
+): Promise<CommandResult> {
+  const outcomes = await Promise.all(open.map(({ purchase }) => outcomeOf(purchase, now(), readAuthorization)))
+  const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
+  const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
+  if (!last || doubtful.length === 0) return true
+  print(
+    `${doubtful.length} payments, ${toUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
+  )
+  // A charge that only the chain shows has no answer yet.
+  return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
+}
+
+/** A column of other numbers, such as those of VAT, would silently be no evidence. */
+function warnOfNumbers({ print }: CommandContext, { columns }: ReconcileOptions, { rows }: List): void {
+  if (columns.company_number === undefined) return
+  const named = rows.filter(({ kind }) => kind !== 'empty')
+  const without = named.filter(
+    ({ operation }) => operation && !Object.hasOwn(operation.input as object, 'company_number'),
+  )
+  if (without.length * 2 <= named.length) return
+  print(`${without.length} of ${named.length} rows have no usable number in the column ${columns.company_number}.`)
+  print('They are resolved by their names. The column "notes" says what was not read.')
+}
+
+/**
+ * Returns the micro-USDC that may be signed, which is what was announced.
+ * @throws unless the limit allows the list and the user agrees
+ */
+async function approve(
+  { print, confirm }: CommandContext,
+  { mode, totalMax, isConfirmed, isBatched, isDryRun }: ReconcileOptions,
+  plan: Plan,
+): Promise<{ left: number }> {
+  const { purchased, open, left } = plan
+  const total = committedAmount(purchased.all) + left
+  print(describePlan(plan))
+  print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  if (open > 0)
+    print('Open payments were confirmed by an earlier run. They are sent again, and no other one is signed.')
+  if (isBatched)
+    print(
+      `One payment buys up to ${resolve.batchInputsMax} names or ${lookup.batchInputsMax} numbers. ` +
+        'Numbers that are missing or quarantined are charged then.',
+    )
+  if (totalMax !== undefined && total > totalMax)
+    throw new Error(`The list can cost ${total} micro-USDC, and --max-total is ${totalMax}. Nothing was signed`)
+  if (left === 0 || isDryRun || isConfirmed || (await confirm('Continue?'))) return { left }
+  throw new Error('Nothing was signed. To pay without a question, add --yes')
+}

@@ -1,0 +1,53 @@
+/**
+ * The review of a list: the candidates of each row that needs a person, one a row, with a column for the number of the
+ * right company.
+ */
+import { ifMissing } from '../../store/base/error-code.ts'
+import { CANDIDATE_COLUMNS, candidateRows } from '../candidate-row.ts'
+import { isBlank, type Cell } from '../table/cell.ts'
+import type { Format } from '../table/read-table.ts'
+import { readTable, writeTable } from '../table/table-file.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { parseOperation } from '../../agent/operation/operation.ts'
+import { readTypedNumber } from '../../agent/operation/typed-number.ts'
+import { decisionOf, findColumns, readCells } from './columns.ts'
+import { reviewKey } from './plan.ts'
+import type { BoughtRow } from './run.ts'
+
+const KEY = 'key'
+const CHOICE = 'chosen_number'
+
+/**
+ * The numbers that were written into the file, by the keys of their rows. Undefined without the file.
+ * @throws an error that names the row of a number that cannot be read, or that contradicts another one
+ */
+export async function readChoices(path: string): Promise<Map<string, string> | undefined> {
+  const table = await readTable(path).catch(ifMissing(undefined))
+  if (!table) return undefined
+  const [header = [], ...rows] = table.rows
+  const columns = findColumns({ key: KEY, choice: CHOICE }, header, true)
+  const choices = new Map<string, string>()
+  for (const [index, row] of rows.entries()) {
+    const { key = '', choice = '' } = readCells(row, columns)
+    if (isBlank(choice)) continue
+    const number = readTypedNumber(choice)?.digits ?? ''
+    const place = `in ${CHOICE} of row ${index + 2}`
+    if (parseOperation(lookup, { company_number: number }).kind === 'invalid')
+      throw new Error(`${path} has no company number ${place}`)
+    if ((choices.get(key.trim()) ?? number) !== number) throw new Error(`${path} has a second number ${place}`)
+    choices.set(key.trim(), number)
+  }
+  return choices
+}
+
+export async function writeReview(path: string, found: readonly BoughtRow[], format: Format): Promise<void> {
+  const rows = found.flatMap(({ listed: { cells, notes }, result }): Cell[][] => {
+    const start = [reviewKey(cells), ...Object.values(cells), decisionOf(result), notes.join('; ')]
+    const candidates = result.kind === 'bought' ? candidateRows(result.answer) : []
+    const shown = candidates.map((candidate) => CANDIDATE_COLUMNS.map((column) => candidate[column]))
+    return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [start, row, ''].flat())
+  })
+  const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
+  const header = [KEY, ...Object.keys(found[0]?.listed.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
+  await writeTable(path, [header, ...rows], { format })
+}

@@ -1,0 +1,86 @@
+/** What a row of a list asks for, and what it gets. Runs in browsers too. */
+import { lookup } from '../../agent/operation/lookup.ts'
+import { parseOperation, type Operation } from '../../agent/operation/operation.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { resolve, type ResolveResponse } from '../../agent/operation/resolve.ts'
+import { namesCompany, readTypedNumber } from '../../agent/operation/typed-number.ts'
+import type { Company } from '../../store/dataset/company.ts'
+
+/** The texts of a row. Blank ones count as missing. */
+export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
+
+/** What a row asks for, and what was left out of it. */
+export interface ParsedRow {
+  kind: 'valid' | 'invalid' | 'empty'
+  /** Undefined unless the row is valid. */
+  operation?: Operation
+  notes: string[]
+}
+
+interface FoundRecord {
+  answer: { company: Company; snapshot_id: string }
+  purchase: string
+}
+
+/** `purchase` is the entry of the purchase in the folder of the buyer. */
+export type RowResult =
+  | { kind: 'bought'; answer: ResolveResponse; purchase: string }
+  /** The record of the number, which is all that the row has. */
+  | ({ kind: 'found' } & FoundRecord)
+  /** The record of the company that a person has chosen. */
+  | ({ kind: 'chosen' } & FoundRecord)
+  /** With `purchase`, a batch charged for this row. Without it, the whole request was refused. */
+  | { kind: 'refused'; code: RefusalCode; purchase?: string }
+  /** The row has neither a name nor a number. */
+  | { kind: 'empty' }
+
+/** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
+const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
+
+/** What a row asks for: a lookup if it has only a number, else a resolution. */
+export function parseRow(cells: RowCells): ParsedRow {
+  const input: RowCells = {}
+  for (const [field, text = ''] of Object.entries(cells))
+    if (text.trim() !== '') input[field as keyof RowCells] = text.trim()
+  const notes: string[] = []
+  const leaveOut = (field: keyof RowCells) => {
+    notes.push(`${field} not read: ${input[field]}`)
+    delete input[field]
+  }
+  const number = input.company_number
+  const digits = readTypedNumber(number ?? '')?.digits
+  if (digits !== undefined) input.company_number = digits
+  // A number that cannot be read is left out beside a name.
+  else if (number !== undefined && input.name !== undefined) leaveOut('company_number')
+  if (input.name === undefined && input.company_number === undefined) return { kind: 'empty', notes }
+  const only = numberOf(input)
+  const looked = only === undefined ? undefined : parseOperation(lookup, { company_number: only })
+  if (looked?.kind === 'valid') return { kind: 'valid', operation: looked.operation, notes }
+  for (;;) {
+    const parsed = parseOperation(resolve, input)
+    if (parsed.kind === 'valid') return { kind: 'valid', operation: parsed.operation, notes }
+    const { field, rule } = parsed.fault
+    if (!EVIDENCE.has(field)) return { kind: 'invalid', notes: [...notes, `${field ?? 'the row'} ${rule}`] }
+    leaveOut(field as keyof RowCells)
+  }
+}
+
+/** The number of a row that has nothing else, also if it is in the column of the names. */
+function numberOf({ name, company_number, eircode, address }: RowCells): string | undefined {
+  if (eircode !== undefined || address !== undefined) return undefined
+  if (name === undefined) return company_number
+  const typed = company_number === undefined ? readTypedNumber(name) : undefined
+  return typed && namesCompany(typed) ? typed.digits : undefined
+}
+
+/** The candidate with this number of an answer that was paid for, as the choice of a person. */
+export function choose(result: RowResult, number: string): RowResult | undefined {
+  if (result.kind !== 'bought') return undefined
+  const { answer, purchase } = result
+  const company = answer.candidates.find(({ company: each }) => each.company_number === number)?.company
+  return company && { kind: 'chosen', answer: { company, snapshot_id: answer.snapshot_id }, purchase }
+}
+
+/** Whether the result leaves the choice to a person. */
+export const needsReview = (result: RowResult): boolean =>
+  result.kind === 'refused' || (result.kind === 'bought' && result.answer.match === null)

@@ -1,0 +1,168 @@
+/** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
+import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
+import type { Buy, BuyerRuntime } from '../library/buy.ts'
+import { buyAnswer } from '../library/methods.ts'
+import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
+import { knownFrom } from '../library/outcome.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
+import { REPEAT_STATUSES } from '../library/purchase-state.ts'
+import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { resolve } from '../../agent/operation/resolve.ts'
+import { parseJson } from '../../store/base/read-body.ts'
+import { limitOfRows, type Plan, type PlannedRow } from './plan.ts'
+import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
+import type { ListedRow } from './list.ts'
+import type { RowResult } from './rows.ts'
+
+/** Rows that one call buys. */
+export const ROWS_AT_ONCE = 10
+/** Limits the memory. A service sells few batches a second. */
+const BATCHES_AT_ONCE = 4
+
+/** An unpaid request that gets no answer, or an unchecked receipt, is tried again for five minutes. */
+const PAUSE_MS = 5_000
+const ATTEMPTS_MAX = 60
+
+interface RowsOptions {
+  baseUrl: string
+  buy: Buy
+  runtime: BuyerRuntime
+  /** Whose items have or will have a payment. */
+  purchased?: Pick<PurchasedRows, 'rows'>
+}
+
+export interface BoughtRow {
+  listed: ListedRow
+  result: RowResult
+}
+
+/**
+ * Buys what a plan announces, and yields the rows in their order, in groups. It throws the first error after every row
+ * of its group has ended. The next run with the same storage continues, and pays nothing twice.
+ */
+export async function* runList(
+  { rows, purchased }: Plan,
+  { signal, ...options }: Omit<RowsOptions, 'purchased'> & { signal?: AbortSignal },
+): AsyncGenerator<BoughtRow[], void> {
+  const buyRow = createRowBuyer({ ...options, purchased })
+  const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
+  const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
+  for (let start = 0; start < rows.length; start += size) {
+    if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
+    const group = rows.slice(start, start + size)
+    yield await allEnded(group.map(async (row) => ({ listed: row.listed, result: await buyRow(row) })))
+  }
+}
+
+/**
+ * The buyer of a list. It pays only the receiver of the first purchase in the folder, and keeps an answer forever. A
+ * refused payment is replaced after it has ended.
+ */
+export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyerOptions): Buy {
+  const limitOf = (operation: Operation) => limitOfRows({ mode: options.mode, amountMax }, itemsOf(operation))
+  return openBuyer({ ...options, url, expected: { payTo: 'published' }, limitOf, maxAgeSeconds: Infinity })
+}
+
+export interface ListBuyerOptions
+  extends
+    Required<Pick<BuyerOptions, 'key' | 'mode' | 'folder' | 'runtime'>>,
+    Pick<BuyerOptions, 'readAuthorization' | 'allowance' | 'onStep'> {
+  baseUrl: string
+  /** Micro-USDC for one row. By default the usual price. */
+  amountMax?: number | undefined
+}
+
+/** Batches whose results stay in memory, for the rows of the next calls. */
+const BATCHES_KEPT = 8
+
+/** Returns a function that buys the answer of a row. A later call with the same row continues. */
+export function createRowBuyer(options: RowsOptions) {
+  const results = new Map<Batch, Promise<RowResult[]>>()
+  const resultsOf = (batch: Batch): Promise<RowResult[]> => {
+    const bought = results.get(batch) ?? buyBatch(options, batch)
+    results.delete(batch)
+    results.set(batch, bought)
+    const [oldest] = results.keys()
+    if (oldest && results.size > BATCHES_KEPT) results.delete(oldest)
+    return bought
+  }
+  return async ({ listed, operation, known, isChosen = false }: RowToBuy): Promise<RowResult> => {
+    if (known) return known
+    if (listed.kind === 'empty') return { kind: 'empty' }
+    if (!operation) return { kind: 'refused', code: resolve.inputFault }
+    const item = options.purchased?.rows.get(rowKey(options.baseUrl, operation))?.item
+    const result = item ? (await resultsOf(item.batch))[item.at] : await buySingle(options, operation)
+    if (!result) throw new Error('An answer to a batch has too few results')
+    return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
+  }
+}
+
+interface RowToBuy extends Partial<Omit<PlannedRow, 'listed'>> {
+  listed: Pick<ListedRow, 'kind'>
+}
+
+/** Like `Promise.all`, but rejects after all have ended, with the error of the purchase that is known last. */
+async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(work)
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  const doubtOf = (cause: unknown) => (cause instanceof PurchaseError ? 1 + knownFrom(cause.outcome) : 0)
+  const [failure] = failures.toSorted((one, other) => doubtOf(other) - doubtOf(one))
+  if (failure !== undefined) throw failure
+  return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+}
+
+async function buySingle({ baseUrl, buy, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+  const { definition } = operation
+  const refusals = new Set([...definition.refusals, definition.inputFault])
+  const request = restRequest(baseUrl, operation)
+  const answered = await buyRequest(buy, request, { refusals, runtime })
+  if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
+  return toResult(operation, answered.answer, answered.purchase)
+}
+
+/**
+ * The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one: at once if
+ * nothing was signed, else by the next run, which announces them.
+ */
+async function buyBatch(options: RowsOptions, batch: Batch): Promise<RowResult[]> {
+  const { request, items } = batch
+  const answered = await buyRequest(options.buy, request, { ...options, refusals: BATCH_REFUSALS })
+  if (answered.kind === 'bought') return batchResults(batch, answered.answer, answered.purchase)
+  const { code, isSigned } = answered
+  if (isSigned) return items.map(() => ({ kind: 'refused', code }))
+  return allEnded(items.map((item) => buySingle(options, item)))
+}
+
+type Answered =
+  | { kind: 'bought'; answer: unknown; purchase: string }
+  /** `isSigned`: the service has the payment and can settle it until it ends. */
+  | { kind: 'refused'; code: RefusalCode; isSigned: boolean }
+
+interface RequestOptions {
+  /** Any other refusal ends the run. */
+  refusals: ReadonlySet<RefusalCode>
+  /** Requests with other keys are other purchases. */
+  key?: string
+  runtime: BuyerRuntime
+}
+
+export async function buyRequest(
+  buyer: Buy,
+  request: PurchaseRequest,
+  { refusals, key, runtime }: RequestOptions,
+): Promise<Answered> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (attempt > 1) await runtime.sleep(PAUSE_MS)
+    try {
+      const { body, receipt, entry } = await buyAnswer(buyer, request, key)
+      if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
+    } catch (cause) {
+      const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
+      if (answer?.code !== undefined && refusals.has(answer.code))
+        return { kind: 'refused', code: answer.code, isSigned: file !== undefined }
+      if (code !== 'service_refused' || !REPEAT_STATUSES.has(answer?.status ?? 0)) throw cause
+    }
+  }
+  throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
+}

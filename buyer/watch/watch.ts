@@ -1,0 +1,185 @@
+/**
+ * The action of `client watch`. A round buys the changes since the last one and the records that changed. The state
+ * file names the round before anything is bought, and gets its result after the report, so an interrupted run pays
+ * nothing twice and misses no change.
+ */
+import * as z from 'zod'
+import { fetchDocument } from '../../store/base/bounded-fetch.ts'
+import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
+import { isBlank } from '../table/cell.ts'
+import { showGap } from '../readable-answer.ts'
+import { writeTable } from '../table/table-file.ts'
+import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
+import { readTypedNumber } from '../../agent/operation/typed-number.ts'
+import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
+import { readCells } from '../lists/columns.ts'
+import { fitRows, locateColumns } from '../lists/list.ts'
+import type { ListInput } from '../lists/list-input.ts'
+import { DEPLOYMENTS, toUsdc } from '../../agent/payment/terms.ts'
+import type { CommandContext } from '../../agent/command-line/context.ts'
+import { createPurchases, type Purchases } from './purchases.ts'
+import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
+import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
+import { toDay } from '../../store/base/day.ts'
+
+interface WatchOptions extends ListInput {
+  column: string
+  stateFile: string
+  reportFile: string | undefined
+  /** Micro-USDC for this run. */
+  totalMax: number
+}
+
+/**
+ * The numbers, sorted and without repetitions, and the rows with something else, as a spreadsheet counts them: the
+ * header is row 1.
+ * @throws an error if the file has no company number
+ */
+function readNumbers({ file, table, headerRow, column }: WatchOptions) {
+  const columns = locateColumns(table.rows, { number: column }, headerRow)
+  const rows = fitRows(table, headerRow)
+  const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')
+  const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
+  const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
+  if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
+  const unreadable = rows.flatMap((row, index) =>
+    row.every(isBlank) || numbers.has(found[index] ?? '') ? [] : [headerRow + index + 1],
+  )
+  return { numbers: [...numbers].toSorted(), unreadable }
+}
+
+/** Whether a company changed. @throws an error if the run ends early */
+export async function watch(context: CommandContext, options: WatchOptions): Promise<boolean> {
+  const { print, now } = context
+  const { baseUrl, mode, stateFile, reportFile } = options
+  const { numbers, unreadable } = readNumbers(options)
+  const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
+  const sections = describeList('Rows without a company number', unreadable)
+  toLines(sections).forEach(print)
+  const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
+  const writeReport = async (state: WatchState) => {
+    if (reportFile === undefined) return
+    const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed))]
+    await writeTable(reportFile, toRows(all), { format: options.table.format })
+  }
+  const paidBefore = await purchases.paid()
+  let state = await readState(stateFile, { url: baseUrl, mode })
+  let changed = 0
+  for (let rounds = 0; ; rounds += 1) {
+    const round = state.round ?? (await planRound(context, options, { state, numbers }))
+    if (!round) break
+    const least = purchases.estimate(round, without(round.numbers, state.companies))
+    if (rounds === 0 && !(await approve(context, options, least))) return false
+    await writeState(stateFile, { ...state, round })
+    const result = await performRound(purchases, state, round)
+    sections.push(...result.sections)
+    toLines(result.sections).forEach(print)
+    await writeReport(result.state)
+    await writeState(stateFile, result.state)
+    state = result.state
+    changed += result.changed
+  }
+  if (options.isDryRun) print('Nothing would be paid.')
+  else await writeReport(state)
+  const spent = `Paid: ${toUsdc((await purchases.paid()) - paidBefore)} USDC.`
+  for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
+  return changed > 0
+}
+
+const currentSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.loose() })
+
+/** Undefined if there is nothing to buy. */
+async function planRound(
+  { fetch }: CommandContext,
+  { baseUrl }: WatchOptions,
+  { state, numbers }: { state: WatchState; numbers: string[] },
+): Promise<Round | undefined> {
+  const { snapshot_id, source } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, currentSchema)
+  if (snapshot_id === state.snapshot_id && without(numbers, state.companies).length === 0) return undefined
+  return { snapshot_id, since: state.since ?? dateOfSource(source), numbers }
+}
+
+/**
+ * Returns false for a dry run.
+ * @param least micro-USDC if nothing has changed
+ * @throws unless the user agrees
+ */
+async function approve(
+  { print, confirm }: CommandContext,
+  { mode, totalMax, isConfirmed, isDryRun }: WatchOptions,
+  least: number,
+): Promise<boolean> {
+  const network = DEPLOYMENTS[mode].network
+  print(
+    `${toUsdc(least)} USDC will be paid on ${network}, and more for records that changed, in all at most ${toUsdc(totalMax)}.`,
+  )
+  if (isDryRun) return false
+  if (isConfirmed || (await confirm('Continue?'))) return true
+  throw new Error('Nothing was signed. To pay without a question, add --yes')
+}
+
+const without = (numbers: readonly string[], records: Records) =>
+  numbers.filter((number) => !Object.hasOwn(records, number))
+const pick = (records: Records, numbers: readonly string[]): Records =>
+  Object.fromEntries(
+    numbers.flatMap((number) => (Object.hasOwn(records, number) ? [[number, records[number] ?? null]] : [])),
+  )
+
+/** Buys the changes before the records, so a change after the answer is in the next round. */
+async function performRound(purchases: Purchases, state: WatchState, round: Round) {
+  const { companies: known } = state
+  const answers = await purchases.changes(round)
+  const changes = answers.flatMap((answer) => answer.changes)
+  const missing = new Set(answers.flatMap(({ not_in_register = [] }) => not_in_register))
+  const added = without(round.numbers, known)
+  const news = groupByCompany(
+    withoutReported(changes, state.reported).filter(({ company_number: number }) => Object.hasOwn(known, number)),
+  )
+  const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
+  // No record of these numbers can be bought: the register never had the number, or has removed it.
+  const withoutRecord: Records = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
+  const bought = await purchases.records(without([...added, ...news.keys()], withoutRecord), round)
+  const companies = { ...pick(known, round.numbers), ...withoutRecord, ...bought }
+  // A later file can add changes to this day, so the next round asks from it on.
+  const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()
+  const reported = changes.filter(({ date }) => date >= since)
+  const { url, mode } = state
+  const last = { ...state.removed, ...known }
+  const removed = Object.fromEntries(
+    round.numbers.flatMap((number) => (companies[number] === null && last[number] ? [[number, last[number]]] : [])),
+  )
+  return {
+    state: { url, mode, snapshot_id: round.snapshot_id, since, reported, companies, removed },
+    sections: [
+      ...[...news].map(([number, each]) =>
+        describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),
+      ),
+      ...describeList('Days without a file of the register', new Set(answers.flatMap(({ gaps }) => gaps.map(showGap)))),
+      ...describeList('In no file of the register', missing),
+      ...describeList(
+        'Without a record now: removed, or with contradictory records',
+        added.filter((number) => !missing.has(number) && companies[number] === null),
+      ),
+    ],
+    changed: news.size,
+  }
+}
+
+/** Two equal changes of one day are two changes. */
+function withoutReported(changes: readonly Change[], reported: readonly Change[]): Change[] {
+  const left = reported.map((change) => JSON.stringify(change))
+  return changes.filter((change) => {
+    const at = left.indexOf(JSON.stringify(change))
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+function groupByCompany(changes: readonly Change[]): Map<string, Change[]> {
+  const groups = new Map<string, Change[]>()
+  for (const change of changes) {
+    const { company_number: number } = change
+    groups.set(number, [...(groups.get(number) ?? []), change])
+  }
+  return groups
+}

@@ -1,0 +1,42 @@
+/** The commands `history`: the journal of what each file of the register said. */
+import { matching } from '../../agent/command-line/arguments.ts'
+import type { AddCommand } from '../../agent/command-line/context.ts'
+import { showProgress } from '../../agent/command-line/progress.ts'
+import { loadConfig } from './configuration.ts'
+import { companyKey } from '../../store/files/layout.ts'
+
+const HELP = `
+Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside
+it in ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set.
+
+Examples:
+  irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
+  irish-company-agent history erase 123456`
+
+export const addHistoryCommand: AddCommand = (program, context) => {
+  const history = program.command('history').description('Build or erase past records').addHelpText('after', HELP)
+  history
+    .command('build')
+    .description('add archives to the journal of DATA_DIR')
+    .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
+    .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
+    .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
+      const { buildHistory } = await import('../../store/import/history.ts')
+      const { dataDirectory } = await loadConfig(context)
+      const { now, print } = context
+      await buildHistory({ archives, synthetic, dataDirectory, now, print, onProgress: showProgress(context) })
+    })
+  history
+    .command('erase')
+    .description('erase the past records of a number')
+    .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
+    .action(async (companyNumber: string) => {
+      const { HistoryDatabase } = await import('../../store/history/history-database.ts')
+      const { eraseNumber } = await import('../../store/history/record.ts')
+      const { dataDirectory } = await loadConfig(context)
+      await using journal = new HistoryDatabase(dataDirectory, { readOnly: false })
+      const isFound = eraseNumber(journal, companyKey(companyNumber), context.now().toISOString())
+      context.print(isFound ? `erased the past records of ${companyNumber}` : `no file has had ${companyNumber}`)
+      context.finish(isFound)
+    })
+}

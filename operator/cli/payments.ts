@@ -1,0 +1,104 @@
+/** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
+import type { ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import { matching } from '../../agent/command-line/arguments.ts'
+import type { AddCommand } from '../../agent/command-line/context.ts'
+import { recordedPayment } from '../../agent/payment/recorded-payment.ts'
+import { loadConfig } from './configuration.ts'
+
+const HELP = `
+The identity of a payment is network, asset, payer and nonce, as "payments unfinished" prints it. Signatures and bought
+answers are not shown.
+
+Examples:
+  irish-company-agent payments unfinished
+  irish-company-agent payments unrecorded
+  irish-company-agent payments missing
+  irish-company-agent payments show IDENTITY
+  irish-company-agent payments recheck IDENTITY --from-block 21000000`
+
+const checkBlock = matching(/^(0|[1-9][0-9]{0,15})$/, 'It must be a block number.')
+const parseBlock = (text: string) => BigInt(checkBlock(text))
+
+export const addPaymentsCommand: AddCommand = (program, context) => {
+  const { print, finish } = context
+  const openLog = async (readOnly = true) => {
+    const { openConfiguredLog } = await import('../../agent/service/response-log.ts')
+    return openConfiguredLog(await loadConfig(context), { readOnly })
+  }
+  const payments = program
+    .command('payments')
+    .description('Inspect and recheck payments in the response log')
+    .addHelpText('after', HELP)
+  payments
+    .command('unfinished')
+    .description('list the payments whose outcome is not final')
+    .action(async () => {
+      await using log = await openLog()
+      let isComplete = true
+      for (const identity of await log.unfinished()) {
+        const record = await tryRead(log, identity)
+        if (record) print(`${record.state.padEnd(8)} ${record.updated_at} attempt ${record.attempt} ${identity}`)
+        else print(`damaged ${identity}`)
+        isComplete &&= record !== undefined
+      }
+      finish(isComplete)
+    })
+  payments
+    .command('unrecorded')
+    .description('list the payments that the chain shows as settled and that have no record')
+    .action(async () => {
+      await using log = await openLog()
+      for (const { found_at, transaction, identity } of await log.unrecorded())
+        print(`${found_at} ${transaction} ${identity}`)
+    })
+  payments
+    .command('missing')
+    .description('list the payments that a facilitator reported as settled and that are not on chain')
+    .option('--trust <host>', 'forget those of this facilitator, whose reports then count again')
+    .action(async ({ trust }: { trust?: string }) => {
+      const { clearDoubts, hostOf, listDoubts } = await import('../../agent/settlement/doubts.ts')
+      await using log = await openLog(trust === undefined)
+      for (const { facilitator, identity } of await listDoubts(log)) print(`${hostOf(facilitator)} ${identity}`)
+      if (trust !== undefined) print(`${await clearDoubts(log, trust)} forgotten`)
+    })
+  payments
+    .command('show')
+    .description('show one payment')
+    .argument('<identity>', 'the identity that "payments unfinished" prints')
+    .action(async (identity: string) => {
+      await using log = await openLog()
+      const record = await tryRead(log, identity.toLowerCase())
+      const text = record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt'
+      text.split('\n').forEach(print)
+      finish(record !== undefined)
+    })
+  payments
+    .command('recheck')
+    .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
+    .argument('<identity>', 'the identity that "payments unfinished" prints')
+    .option('--from-block <number>', 'the first block of the search', parseBlock)
+    .action(async (identity: string, { fromBlock }: { fromBlock?: bigint }) => {
+      const { openConfiguredLog } = await import('../../agent/service/response-log.ts')
+      const { openChain } = await import('../../agent/settlement/chain/chain.ts')
+      const { recheckPayment } = await import('./recheck-payment.ts')
+      const { DEPLOYMENTS } = await import('../../agent/payment/terms.ts')
+      const config = await loadConfig(context)
+      if (config.rpcUrls.length === 0) throw new Error('RPC_URL must be set')
+      const chain = openChain({ urls: config.rpcUrls, chainId: DEPLOYMENTS[config.mode].chainId, now: context.now })
+      await using log = await openConfiguredLog(config)
+      finish(await recheckPayment({ log, chain, now: context.now, report: print, print, identity, fromBlock }))
+    })
+}
+
+/** Undefined if the record does not exist or is corrupt. */
+function tryRead(log: ResponseLog, identity: string): Promise<ResponseRecord | undefined> {
+  return log.read(identity).catch(() => undefined)
+}
+
+/** Omits the signature, which can move money until `validBefore`, the response that was sold, and its receipt. */
+function withoutSecrets(record: ResponseRecord) {
+  const { payment: _payment, body, receipt: _receipt, ...rest } = record
+  const { authorization } = recordedPayment(record).payment.payload
+  return { ...rest, authorization, body_bytes: Buffer.byteLength(body) }
+}

@@ -1,0 +1,114 @@
+/** What a list may cost: in any states of its purchases, a run signs at most what it has announced. */
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodePaymentSignatureHeader, encodePaymentRequiredHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { buildRequirements } from '../../../agent/payment/terms.ts'
+import { runCommand } from '../../support/cli.ts'
+import { priceOf } from '../../support/operations.ts'
+import { testTerms } from '../../support/payments.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const BASE = 'http://127.0.0.1:4021'
+const PRICE = priceOf('resolve')
+const NAMES = ['Alpha Limited', 'Beta Limited', 'Gamma Limited', 'Delta Limited']
+
+const runs = fc.array(
+  fc.record({
+    names: fc.subarray(NAMES, { minLength: 1 }),
+    /** The answers to payments, in turn. */
+    answers: fc.array(
+      fc.constantFrom(
+        { status: 402, code: 'payment_rejected' },
+        { status: 404, code: 'company_not_found' },
+        { status: 400, code: 'invalid_body' },
+        { status: 409, code: 'payment_already_settled' },
+        { status: 504, code: 'x' },
+        { status: 520, code: 'x' },
+      ),
+      { minLength: 1, maxLength: 4 },
+    ),
+    isBatched: fc.boolean(),
+    isConfirmed: fc.boolean(),
+    agrees: fc.boolean(),
+    /** How far the clock goes on before the run, and each time it is read. */
+    pause: fc.constantFrom(0, 400_000),
+    step: fc.constantFrom(0, 50_000),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+type Run = typeof runs extends fc.Arbitrary<(infer T)[]> ? T : never
+
+/** A payment becomes too old to be sent again while the list is priced. */
+const AGED = [0, 50_000, 50_000].map((step) => ({
+  names: ['Delta Limited'],
+  answers: [{ status: 402, code: 'payment_rejected' }],
+  isBatched: false,
+  isConfirmed: true,
+  agrees: false,
+  pause: 0,
+  step,
+}))
+
+describe('[15.11] a list', () => {
+  it('signs at most what it has announced, and nothing without a confirmation', async function () {
+    this.timeout(120_000)
+    const property = fc.asyncProperty(runs, async (all) => {
+      const directory = await makeTemporaryDirectory()
+      const nonces = new Map<string, number>()
+      const clock = { now: Date.parse('2026-11-25T12:00:00Z') }
+      for (const run of all) await checkRun(run, { directory, nonces, clock })
+      await rm(directory, { recursive: true })
+    })
+    await fc.assert(property, { numRuns: 30, examples: [[AGED]] })
+  })
+})
+
+interface World {
+  directory: string
+  /** The amounts of the payments that were sent. */
+  nonces: Map<string, number>
+  clock: { now: number }
+}
+
+async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<void> {
+  const file = join(directory, 'list.csv')
+  await writeFile(file, `name\n${run.names.join('\n')}\n`)
+  const keyFile = join(directory, 'buyer.key')
+  await writeFile(keyFile, `0x${'42'.repeat(32)}`, { mode: 0o600 })
+  clock.now += run.pause
+  let sent = 0
+  const service: typeof fetch = async (input, init) => {
+    const { url } = new Request(input)
+    if (url.endsWith('/meta')) return Response.json({ access: { pay_to: testTerms.payTo } })
+    const payment = new Headers(init?.headers).get('PAYMENT-SIGNATURE')
+    if (payment === null) {
+      const inputs = url.endsWith('/batch') ? (JSON.parse(init?.body as string) as { inputs: unknown[] }).inputs : [1]
+      const accepts = [buildRequirements(testTerms, inputs.length * PRICE)]
+      const quote = encodePaymentRequiredHeader({ x402Version: 2, resource: { url }, accepts })
+      return Response.json({}, { status: 402, headers: { 'PAYMENT-REQUIRED': quote } })
+    }
+    const { payload } = decodePaymentSignatureHeader(payment)
+    const { nonce, value } = (payload as { authorization: { nonce: string; value: string } }).authorization
+    nonces.set(nonce, Number(value))
+    const { status, code } = run.answers[(sent += 1) % run.answers.length] ?? { status: 402, code: 'x' }
+    return Response.json({ error: { code } }, { status })
+  }
+  const paidBefore = sum(nonces)
+  let questions = 0
+  const change = {
+    environment: { DATA_DIR: directory },
+    fetch: service,
+    now: () => new Date((clock.now += run.step)),
+    confirm: async () => (questions += 1) > 0 && run.agrees,
+  }
+  const flags = [...(run.isConfirmed ? ['--yes'] : []), ...(run.isBatched ? ['--batch'] : [])]
+  const list = ['reconcile', file, '--column', 'name', '--out', join(directory, 'out.csv'), ...flags]
+  const { text } = await runCommand(['client', '--url', BASE, '--key-file', keyFile, ...list], change)
+  const announced = Number(/At most (\S+) USDC/.exec(text)?.[1]) * 1_000_000
+  const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)
+  expect(sum(nonces) - paidBefore).to.be.at.most(isAllowed ? Math.round(announced) : 0)
+}
+
+const sum = (nonces: World['nonces']) => [...nonces.values()].reduce((total, amount) => total + amount, 0)

@@ -1,0 +1,333 @@
+/** The command `client reconcile` with the real service and real payments. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { generatePrivateKey } from 'viem/accounts'
+import type { CliContext } from '../../../agent/command-line/context.ts'
+import { CANDIDATE_COLUMNS } from '../../../buyer/candidate-row.ts'
+import { SCORE_MAX } from '../../../agent/operation/result.ts'
+import { readTable, writeTable } from '../../../buyer/table/table-file.ts'
+import { runCommand } from '../../support/cli.ts'
+import { startTestService } from '../../support/service.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { useService } from '../../support/use-service.ts'
+
+const ADDED =
+  'company_number,legal_name,status,company_type,address_1,address_2,address_3,address_4,eircode,registered_date,' +
+  'status_date,next_annual_return_date,decision,score,evidence,notes,' +
+  [1, 2, 3].map((at) => CANDIDATE_COLUMNS.map((column) => `alternative_${at}_${column}`)).join() +
+  ',snapshot_id,receipt'
+const LIST = `id,Supplier,note
+1,Plain Fixture Ltd,"a ""quoted"" note"
+2,PLAIN FIXTURE LTD,
+3,Twin Fixture Limited,"two
+lines"
+4,Unheard Of Holdings,=1+1
+5,,
+6,ab,too short
+7,Plain Fixture Ltd,
+`
+
+type Row = Record<string, string>
+
+describe('[15.11] the command client reconcile', function () {
+  this.timeout(240_000)
+  const { service } = useService(() => startTestService())
+  let directory: string
+  let file: string
+  let out: string
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    file = join(directory, 'list.csv')
+    out = join(directory, 'list.reconciled.csv')
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+  })
+
+  const run = (args: string[], change: Partial<CliContext> = {}) =>
+    runCommand(
+      ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'reconcile', file, ...args],
+      change,
+    )
+  /** Lets `answer` answer the requests with a payment. */
+  const onPayment =
+    (answer: (send: () => Promise<Response>, input: string | URL | Request, body: string) => unknown): typeof fetch =>
+    async (input, init) => {
+      const send = () => fetch(input, init)
+      if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return send()
+      return (await answer(send, input, init?.body as string)) as Response
+    }
+  const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Row[]
+  const purchases = async () =>
+    (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-\d+\.json$/.test(name))
+
+  /** Moves the end of each saved payment into the past. */
+  async function expirePayments(): Promise<void> {
+    for (const name of await purchases()) {
+      const path = join(`${out}.purchases`, name)
+      const purchase = JSON.parse(await readFile(path, 'utf8')) as { payment: string }
+      const text = Buffer.from(purchase.payment, 'base64').toString()
+      const ended = text.replace(/"validBefore":"\d+"/, `"validBefore":"${Math.floor(Date.now() / 1000) - 120}"`)
+      await writeFile(path, JSON.stringify({ ...purchase, payment: btoa(ended) }))
+    }
+  }
+
+  it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
+    await writeFile(file, LIST)
+    expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
+    expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,"PLAIN FIXTURE LIMITED",')
+    const rows = await readOut()
+    const decisions = 'matched,matched,ambiguous,no_match,,invalid_body,matched'
+    expect(rows.map(({ decision }) => decision).join()).to.equal(decisions)
+    expect(rows[2]).to.include({ note: 'two\nlines', company_number: '', legal_name: '', status: '' })
+    const alternatives = [rows[2]?.['alternative_1_number'], rows[2]?.['alternative_2_number']]
+    expect(alternatives).to.have.members(['1004', '1005'])
+    expect(rows[2]).to.include({ alternative_1_name: 'TWIN FIXTURE LIMITED', score: String(SCORE_MAX) })
+    const shown = { address_1: '1 FIXTURE STREET', company_type: 'LTD - Private Company Limited by Shares' }
+    expect(rows[0]).to.include({ ...shown, company_number: '73848', status: 'Normal', receipt: rows[6]?.['receipt'] })
+    expect(rows[0]?.['registered_date']).to.match(/^\d{4}-\d\d-\d\d$/)
+    expect(rows[5]?.['notes']).to.match(/^name must have 3 to 160/)
+    expect(rows[0]?.['snapshot_id']).to.match(/^sha256:/)
+    expect(rows[3]?.['note']).to.equal('=1+1')
+    const verified = await runCommand(['verify', join(directory, rows[0]?.['receipt'] ?? ''), '--issuer', service.url])
+    expect(verified.code).to.equal(0)
+    expect(await service.transfersOf(() => run(['--column', '2']))).to.equal(0)
+    expect(await readFile(out, 'utf8')).to.equal(text)
+  })
+
+  it('reads other separators, Windows-1252 and rows without a header', async () => {
+    await writeFile(
+      file,
+      Buffer.from('9;"Al\xe9o Fixture Teoranta"; D02 X285;n/a \x80\r\n8;Numbered Fixture 3\r\n', 'latin1'),
+    )
+    const args = ['--column', '2', '--eircode-column', '3', '--address-column', '4', '--no-header', '--yes']
+    const { code, stderr } = await run(args)
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\r\n')[0]).to.match(
+      /^\uFEFF9;Aléo Fixture Teoranta; D02 X285;n\/a €;1002;"ALÉO FIXTURE TEORANTA";/,
+    )
+    expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;5003;/)
+  })
+
+  it('[12.20] reads numbers as people type them, and leaves out what cannot be read, with a note', async () => {
+    const cells = ['685958.0', '3.358E+05', 'N/A', 'IE6388047V', '="5003"']
+    const list = [
+      'n\tc\te',
+      ...cells.map((cell) => `Plain Fixture\t${JSON.stringify(cell).replaceAll('\\"', '""')}\tn/a`),
+    ]
+    await writeFile(
+      file,
+      [...list, 'Plain Fixture\t999999\t', '\tIE1002.\t', '\t"5,003.0"\t', '\tN/A\t', ''].join('\n'),
+    )
+    const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
+    const { text, code } = await run(args)
+    expect(text).not.to.contain('no usable number')
+    // The refused payment can be settled until it ends.
+    expect(text).to.match(/ without an answer\. Not sold\. This is certain from /)
+    expect(code).to.equal(6)
+    const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Row[]
+    expect(rows.map(({ decision, company_number: number, notes }) => [decision, number, notes])).to.deep.equal([
+      ['company_not_found', '', 'eircode not read: n/a'],
+      ['matched', '73848', 'company_number not read: 3.358E+05; eircode not read: n/a'],
+      ['matched', '73848', 'company_number not read: N/A; eircode not read: n/a'],
+      ['matched', '73848', 'company_number not read: IE6388047V; eircode not read: n/a'],
+      ['conflicting', '', 'eircode not read: n/a'],
+      ['company_not_found', '', ''],
+      ['matched', '1002', ''],
+      ['matched', '5003', ''],
+      ['invalid_body', '', 'company_number must be 1 to 20 ASCII digits'],
+    ])
+  })
+
+  for (const format of ['csv', 'xlsx'])
+    it(`writes the rows that need a person to a review, and takes the numbers that are written into it (${format})`, async () => {
+      const review = join(directory, `review.${format}`)
+      await writeFile(file, 'name,town\nTwin Fixture,x\nPlain Fixture,y\nTwin Fixture,z\nUnheard Of Holdings,\n')
+      const args = ['--column', 'name', '--review', review, '--yes']
+      const { text } = await run(args)
+      expect(text).to.contain('2 rows need a person: write the numbers into')
+      const table = await readTable(review)
+      const shown = table.rows.map((row) => [row[1], row[2], row[4], row[7], row[9]])
+      expect(shown.slice(0, 4)).to.deep.equal([
+        ['name', 'decision', 'candidate_number', 'candidate_address', 'candidate_registered_date'],
+        ['Twin Fixture', 'ambiguous', '1004', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
+        ['Twin Fixture', 'ambiguous', '1005', '4 FIXTURE STREET, SLIGO, Ireland', '2022-02-02'],
+        ['Unheard Of Holdings', 'no_match', ...Array.from({ length: 3 }, () => (format === 'xlsx' ? undefined : ''))],
+      ])
+      const choose = async (number: string | number) => {
+        const width = table.rows[0]!.length
+        table.rows[1]![width - 1] = number
+        await writeTable(review, table.rows, { format: table.format })
+      }
+      await choose(format === 'xlsx' ? 1005 : 'CRO 1005')
+      const kept = await readFile(review)
+      // The record of a candidate was paid for.
+      expect(await service.transfersOf(() => run(args))).to.equal(0)
+      const decided = (await readOut()).map((row) => [row['decision'], row['company_number'], row['town']].join(' '))
+      expect(decided).to.deep.equal(['chosen 1005 x', 'matched 73848 y', 'chosen 1005 z', 'no_match  '])
+      expect((await readFile(review)).equals(kept)).to.equal(true)
+      expect(await service.transfersOf(() => run(args.slice(0, -1)))).to.equal(0)
+      const otherwise = await run([...args.slice(0, -1), '--address-column', 'town'])
+      expect(otherwise.text).to.contain(`Numbers in ${review} that belong to no row of the list with these columns: 1.`)
+      await choose('none')
+      expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 2')
+    })
+
+  it('buys 300 rows with a column of VAT numbers once, in two encodings, and over an interruption', async () => {
+    const names = Array.from(
+      { length: 300 },
+      (_, index) => `Numbered Fixture ${(index % 25) + 1}${index < 25 ? '' : ` é${index}`}`,
+    )
+    const text = ['name;VAT', ...names.map((name, index) => `${name};IE${6000000 + index}V`), ''].join('\r\n')
+    const args = ['--column', 'name', '--number-column', 'VAT', '--out', out, '--batch', '--yes']
+    const controller = new AbortController()
+    const interruptAtFirst = onPayment((send) => (controller.abort(), send()))
+    const paid = await service.transfersOf(async () => {
+      await writeFile(file, text)
+      const stopped = await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })
+      const stderr = 'Interrupted. The same command continues, and pays nothing twice\n'
+      expect(stopped).to.include({ code: 1, stderr })
+      const warned = stopped.text.indexOf('300 of 300 rows have no usable number in the column VAT.')
+      expect(warned).to.be.within(0, stopped.text.indexOf('At most'))
+      for (const bytes of [Buffer.from(text), Buffer.from(`sep=;\r\n${text}`, 'latin1')]) {
+        await writeFile(file, bytes)
+        expect((await run(args)).text).to.contain('300 of 300 rows have no usable number in the column VAT.')
+        const rows = parse(await readFile(out), { columns: true, bom: true, delimiter: ';' }) as Row[]
+        expect(rows[2]).to.include({ decision: 'matched', company_number: '5003' })
+        expect(rows.map(({ name }) => name)).to.deep.equal(names)
+        const notes = new Set(rows.map((row) => row['notes']?.replace(/\d+/, '')))
+        expect([...notes]).to.deep.equal(['company_number not read: IEV'])
+      }
+    })
+    expect([paid, (await purchases()).length]).to.deep.equal([12, 12])
+  })
+
+  describe('signs nothing', () => {
+    const twin = 'name\nTwin Fixture\n'
+
+    it('[14.5] with --dry-run, which says the price, or without the column, and proposes the row of the header', async () => {
+      await writeFile(file, `Suppliers\n\n${twin}`)
+      const args = ['--column', 'name', '--dry-run']
+      expect(await run(args)).to.include({
+        code: 2,
+        stderr:
+          'error: The file has no column name. Its columns are: Suppliers. Row 3 has them: add --header-row 3 ' +
+          '(add --help for usage)\n',
+      })
+      const { code, text } = await run([...args, '--header-row', '3'])
+      expect([code, text]).to.deep.equal([
+        0,
+        '1 rows, 1 different ones to buy: 0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid on eip155:84532.',
+      ])
+      expect(await purchases()).to.deep.equal([])
+    })
+
+    it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {
+      await writeFile(file, Buffer.from('name\nCaf\x82 Sol\n', 'latin1'))
+      const args = ['--column', 'name', '--dry-run']
+      const { code, stderr } = await run(args)
+      expect(code).to.equal(2)
+      expect(stderr).to.match(
+        /^error: \S+ is perhaps not in Windows-1252, .*"Caf‚"\. Name the encoding with --encoding/,
+      )
+      expect((await run(args, { confirm: async () => true })).code).to.equal(0)
+      expect((await run([...args, '--encoding', 'cp850'])).code).to.equal(0)
+    })
+  })
+
+  it('asks with the highest cost, and counts rows of earlier runs in --max-total', async () => {
+    await writeFile(file, 'name\nTwin Fixture\n')
+    const questions: string[] = []
+    const confirm = async (question: string) => questions.push(question) > 0
+    const first = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(first.lines).to.include('At most 0.002 USDC will be paid on eip155:84532.')
+    expect([first.code, questions.length]).to.deep.equal([0, 1])
+    expect(first.lines.at(-1)).to.match(/^Paid in \d+ s: 0\.002 USDC, in all runs 0\.002 USDC\.$/)
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const second = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(second.stderr).to.match(/can cost 4000 micro-USDC/)
+  })
+
+  describe('--batch', () => {
+    const batched = ['--column', 'Supplier', '--yes', '--batch']
+    const numbered = ['--column', 'name', '--number-column', 'number', '--yes', '--batch']
+    const withoutReceipts = (rows: Row[]) => rows.map((row) => ({ ...row, receipt: undefined }))
+
+    it('pays once for the rows of single purchases, after a notice, and for no row twice if the list or the option changes', async () => {
+      await writeFile(file, LIST)
+      const single = join(directory, 'single.csv')
+      await run(['--column', 'Supplier', '--yes', '--out', single])
+      const rows = parse(await readFile(single), { columns: true, bom: true }) as Row[]
+      let lines: string[] = []
+      expect(await service.transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
+      expect(lines.join()).to.contain('missing or quarantined are charged')
+      expect(withoutReceipts(await readOut())).to.deep.equal(withoutReceipts(rows))
+      await writeFile(file, `${LIST}8,Numbered Fixture 1,\n`)
+      expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(1)
+      const text = await readFile(out)
+      expect(await service.transfersOf(() => run(batched))).to.equal(0)
+      expect((await readFile(out)).equals(text)).to.equal(true)
+      await writeFile(file, `${LIST}8,Numbered Fixture 1,\n9,Numbered Fixture 2,\n`)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
+    })
+
+    it('asks row by row if a batch is refused, and never sends its payment again', async () => {
+      await writeFile(file, 'name,number\n,999998\n,999999\n')
+      const sent: string[] = []
+      const record = onPayment((send, input) => (sent.push(new URL(input).pathname), send()))
+      expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+      expect((await readOut()).map(({ decision }) => decision).join()).to.equal('company_not_found,company_not_found')
+      await run(numbered, { fetch: record })
+      expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
+    })
+  })
+
+  for (const args of [[], ['--batch']])
+    it(`states that the outcome is unknown, and pays once when the service answers again, ${args.join('')}`, async () => {
+      await writeFile(file, 'name\nPlain Fixture\n')
+      const loseAnswers = onPayment(async (send) => send().then(() => Promise.reject(new TypeError('fetch failed'))))
+      const command = ['--column', 'name', '--yes', ...args]
+      const paid = await service.transfersOf(async () => {
+        const lost = await run(command, { fetch: loseAnswers })
+        expect(lost.code).to.equal(4)
+        expect(lost.stderr).to.contain('The same command continues, and pays nothing twice.')
+        expect((await run(command)).code).to.equal(0)
+      })
+      expect(paid).to.equal(1)
+    })
+
+  it('ends with the payment that is known last, and does not say that nothing was charged', async () => {
+    await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\nTax Fixture\n')
+    const answering = onPayment((send, _, body) => {
+      if (body.includes('Plain')) return Response.json({ error: { code: 'payment_rejected' } }, { status: 402 })
+      return body.includes('Twin') ? Response.error() : send()
+    })
+    expect((await run(['--column', 'name', '--yes'], { fetch: answering })).code).to.equal(4)
+    const rejecting = { fetch: () => Promise.reject(new TypeError('fetch failed')) }
+    const { code, stderr } = await run(['--column', 'name', '--yes', '--out', `${out}.csv`], rejecting)
+    expect(code).to.equal(1)
+    expect(stderr).to.contain('pays nothing twice').and.not.contain('charged')
+  })
+
+  it('ends at a refused payment with its reason, and replaces it after it has expired', async () => {
+    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const refused = await run(['--column', 'name', '--yes'])
+    expect(refused.code).to.equal(6)
+    expect(refused.stderr).to.contain('insufficient_funds')
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    const again = await run(['--column', 'name'])
+    expect(again.code).to.equal(6)
+    expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0 USDC will be paid')
+    await expirePayments()
+    const asked = await run(['--column', 'name'])
+    expect(asked.text).to.contain('0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid')
+    expect(asked.stderr).to.contain('Nothing was signed')
+    expect(await service.transfersOf(() => run(['--column', 'name', '--yes']))).to.equal(1)
+    expect((await readOut())[0]).to.include({ company_number: '73848' })
+  })
+})

@@ -1,0 +1,460 @@
+/** Purchases through the page in Chromium, as a person makes them: reloads, tabs, wallets, and a malicious service. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { runCommand } from '../../support/cli.ts'
+import { Refusal, usePage, type Paused } from '../../support/page.ts'
+import { registerRow, toCsv } from '../../support/register.ts'
+import { startTestService } from '../../support/service.ts'
+
+const STRANGER = '0x00000000000000000000000000000000000000d1'
+const SYNTHETIC = '/?operation=lookup&company_number=00000000'
+/** Whether the storage has a purchase, whose names begin with a hash. */
+const STORED = `new Promise((resolve) => {
+  const request = indexedDB.open('irish-company-purchases')
+  request.onsuccess = () => {
+    if (!request.result.objectStoreNames.contains('entries')) return resolve(false)
+    const keys = request.result.transaction('entries').objectStore('entries').getAllKeys()
+    keys.onsuccess = () => resolve(keys.result.some((name) => /^[0-9a-f]{64}-/.test(name)))
+  }
+})`
+const HOSTILE = '<img src=x onerror="globalThis.hacked=true"> <script>hacked=true</script> LIMITED'
+const REGISTERED = [
+  registerRow(),
+  registerRow({ company_num: '11', company_name: 'FIRST TWIN LIMITED', eircode: '' }),
+  registerRow({ company_num: '12', company_name: 'FIRST TWIN LIMITED', eircode: '' }),
+  registerRow({ company_num: '13', company_name: HOSTILE, company_address_1: HOSTILE }),
+]
+
+describe('a purchase in the page', () => {
+  const used = usePage(() =>
+    startTestService({
+      prepare: (directory) => writeFile(join(directory, 'register.csv'), toCsv(...REGISTERED)),
+      configure: (config) => ({ ...config, dataset: join(config.dataDirectory, 'register.csv') }),
+    }),
+  )
+  const { service, page, open, openBeside, ask, pay, sold, seen, status } = used
+  const { click, fill, savedBy, holdRequests, addWallet } = used
+  const OPERATIONS: [url: string, shown: RegExp][] = [
+    [
+      '/?operation=lookup&company_number=73848',
+      /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848[^]*, \d+ years?[^]*Print[^]*Watch by command[^]*JSON/,
+    ],
+    ['/?operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
+    ['/?operation=resolve&name=Plain+Fixture+Ltd', /This is the company[^]*PLAIN FIXTURE LIMITED/],
+    ['/?operation=resolve&name=First+Twin+Ltd', /No company is certain[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
+    ['/?operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
+    ['/?operation=history&company_number=00000000', /Until[^]*today[^]*SYNTHETIC/],
+    ['/?operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
+    [`/?operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No company has changed/],
+    ['/api/v1/search?q=first+twin&limit=3', /FIRST TWIN LIMITED/],
+  ]
+  for (const [url, shown] of OPERATIONS) {
+    it(`[4.4.2] buys ${url} with one payment, and shows it after a reload without another`, async () => {
+      await open(url)
+      expect(await service.transfersOf(() => pay().then(() => sold(shown)))).to.equal(1)
+      expect(await service.transfersOf(() => page.reload().then(() => sold(shown)))).to.equal(0)
+      expect(page.url()).to.equal(service.url + url)
+      await seen('.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
+      await click('.payment summary')
+      const details = await seen('.payment', /✓ payment[^]*Check the receipt again/)
+      expect(details).to.contain(service.url).and.contain('eip155:84532').and.contain('✓ signature')
+      expect(await page.evaluate(`document.querySelector('.payment a')`)).to.equal(null)
+    })
+  }
+
+  it('reads a number as people type it, and every other text as a name', async () => {
+    await open()
+    for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
+      await fill({ text: typed })
+      expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
+    }
+    await fill({ text: 'Plain Fixture' })
+    expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
+    await pay()
+    await sold(/for “Plain Fixture”/)
+    await click('#answer td a')
+    await sold(/← All results/)
+    await page.goBack()
+    await sold(/for “Plain Fixture”/)
+    await page.goBack()
+    expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
+    // After two steps back at once, the page between them must not appear, nor its receipt.
+    await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')
+  })
+
+  it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
+    await open()
+    expect(
+      await service.transfersOf(() => ask('999').then(() => status(/Not sold. This is certain from \d\d:\d\d on/))),
+    ).to.equal(0)
+    await click('#next a')
+    await page.waitForFunction(`document.querySelector('#go')?.innerText.startsWith('Search')`)
+    expect(page.url()).to.match(/operation=search$/)
+    await open('/?operation=history&company_number=x')
+    const { length: sent } = page.requests
+    await pay()
+    expect(await page.evaluate(`document.querySelector('#ask input:invalid').validationMessage`)).to.equal(
+      'Company number must be 1 to 20 digits.',
+    )
+    expect(page.requests).to.have.length(sent)
+  })
+
+  it('pays once for a double click and in two tabs', async () => {
+    await open(SYNTHETIC)
+    const other = await openBeside(SYNTHETIC)
+    const paid = await service.transfersOf(async () => {
+      await page.evaluate(`for (let turn = 0; turn < 3; turn += 1) document.querySelector('#go').click()`)
+      await other.pay()
+      await Promise.all([sold(), other.sold()])
+    })
+    expect(paid).to.equal(1)
+  })
+
+  /** The points at which a purchase waits, in order. */
+  const AWAITS: Record<string, (paused: Paused) => boolean> = {
+    'the quote is requested': ({ url, isPaid, isAnswered }) => url.includes('/company/') && !isPaid && !isAnswered,
+    'the quote arrives': ({ url, isPaid, isAnswered }) => url.includes('/company/') && !isPaid && isAnswered,
+    'the receiver arrives': ({ url, isAnswered }) => url.includes('/meta') && isAnswered,
+    'the signature is requested': ({ url, isAnswered }) => url.includes('/signature') && !isAnswered,
+    'the signature arrives': ({ url, isAnswered }) => url.includes('/signature') && isAnswered,
+    'the payment is sent': ({ isPaid, isAnswered }) => isPaid && !isAnswered,
+    'the answer arrives': ({ isPaid, isAnswered }) => isPaid && isAnswered,
+    'the keys are requested': ({ url, isAnswered }) => url.includes('jwks') && !isAnswered,
+  }
+
+  for (const [point, isHere] of Object.entries(AWAITS)) {
+    it(`pays once, and shows the answer, after a reload while ${point}`, async () => {
+      await open(SYNTHETIC)
+      const paid = await service.transfersOf(async () => {
+        let isLeft = false
+        const reached = new Promise<void>((resolve) => {
+          const hold = (paused: Paused) => (isHere(paused) && !isLeft ? resolve() : void paused.continue())
+          void holdRequests(hold).then(() => pay())
+        })
+        await reached
+        isLeft = true
+        await page.reload()
+        const isStored = (await page.evaluate(STORED)) as boolean
+        if (!isStored) await pay()
+        await sold(/SYNTHETIC TEST COMPANY LIMITED/)
+      })
+      expect(paid).to.equal(1)
+    })
+  }
+
+  it('says with the time when it sends the same payment again, after 503 and a lost connection', async () => {
+    await open(SYNTHETIC)
+    const sent: string[] = []
+    await holdRequests((paused) => {
+      if (!paused.isPaid || !paused.isAnswered || sent.push(paused.url) > 2) return void paused.continue()
+      const error = JSON.stringify({ error: { code: 'payment_outcome_unknown', message: 'Unknown.' } })
+      void paused.fulfill(503, { 'Content-Type': 'application/json', 'Retry-After': '1' }, error)
+    })
+    const paid = await service.transfersOf(async () => {
+      await pay()
+      await status(/again at \d\d:\d\d/)
+      await sold()
+    })
+    expect(paid).to.equal(1)
+    expect(sent).to.have.length(3)
+  })
+
+  it('keeps a file that the command verify accepts, and deletes ended purchases only, after a question', async () => {
+    await open(SYNTHETIC)
+    await pay()
+    await sold()
+    await open()
+    await seen('#bought', /Sold/)
+    const file = join(service.directory, 'purchase.json')
+    await writeFile(file, await savedBy('#bought button'))
+    expect((await runCommand(['verify', file])).code).to.equal(0)
+    await ask('999')
+    await status(/Not sold/)
+    await open()
+    await seen('#bought', /Not sold/)
+    const row = (state: string) =>
+      `[...document.querySelectorAll('#bought tr')].find((each) => each.innerText.includes('${state}'))`
+    expect(await page.evaluate(`${row('Not sold')}.innerText`)).to.not.contain('Delete')
+    page.once('dialog', (dialog) => {
+      expect(dialog.message()).to.match(/^00000000 · .*\nDelete 1 purchase\?/)
+      void dialog.accept()
+    })
+    await page.evaluate(`[...${row('Sold.')}.querySelectorAll('button')].at(-1).click()`)
+    await page.waitForEvent('load')
+    await seen('#bought', /Not sold/)
+    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
+  })
+
+  describe('of a list', () => {
+    const go = () => page.evaluate(`document.querySelector('#go').innerText`) as Promise<string>
+    /** The header and the columns that will be read. */
+    const chosen = () =>
+      page.evaluate(`[...document.querySelectorAll('#answer select')].map((each) => each.selectedOptions[0].text)`)
+    const openList = async () => {
+      await open('/?operation=list')
+      await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    }
+
+    const BEGUN: Record<string, () => Promise<unknown>> = {
+      'a list with the same row': async () => {
+        await openList()
+        await page.fill('#lines', 'Number\n00000000\n11')
+        await seen('#answer', /2 to pay/)
+      },
+      'the record of that row': () => open(SYNTHETIC),
+    }
+    for (const [what, begin] of Object.entries(BEGUN)) {
+      it(`does not buy a row again while another tab buys ${what}`, async () => {
+        await begin()
+        let isAsked = () => {}
+        let sign = () => {}
+        const asked = new Promise<void>((resolve) => (isAsked = resolve))
+        await holdRequests((paused) => {
+          if (!paused.url.includes('/signature') || paused.isAnswered) return void paused.continue()
+          sign = () => void paused.continue()
+          isAsked()
+        })
+        const other = await openBeside('/?operation=list')
+        await other.page.fill('#lines', 'Number\n00000000\n12')
+        await other.seen('#answer', /0 paid, 0 open, 2 to pay/)
+        const paid = await service.transfersOf(async () => {
+          await pay()
+          await asked
+          await other.pay()
+          await other.status(/^Waiting for purchases of other tabs/)
+          await other.click('#next button')
+          await other.status(/^You did not wait. Not sold, and nothing was charged/)
+          await other.pay()
+          sign()
+          await sold()
+          await other.seen('#answer', /1 paid, 0 open, 1 to pay/)
+        })
+        expect(paid).to.equal(1)
+      })
+    }
+
+    it('shows columns, faults, price and signatures first, is bought as batches, decided by hand and saved', async () => {
+      await openList()
+      const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
+      const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
+      await page.fill('#lines', rows.join('\n'))
+      const shown = await seen('#answer', /signature/)
+      expect(shown).to.contain(
+        '30 rows, 29 different ones to buy: 0 paid, 0 open, 29 to pay. 0.057 USDC to pay. The wallet asks for 3 signatures.',
+      )
+      expect(shown).to.match(/Row 5: name must have 3/)
+      expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      await page.selectOption('#wallet', '')
+      expect(await go()).to.equal('Buy the list, 0.057 USDC')
+      // With the keyboard, the select of the header keeps the focus.
+      await page.focus('#answer select')
+      await page.keyboard.press('ArrowUp')
+      await seen('#answer', /31 rows/)
+      await page.keyboard.press('ArrowDown')
+      await seen('#answer', /30 rows/)
+      await page.reload()
+      await seen('#answer', /29 to pay/)
+      expect(await service.transfersOf(() => pay().then(() => sold(/30 rows of 30/)))).to.equal(3)
+      await page.selectOption('#answer select', 'ambiguous 1')
+      await seen('#answer tbody', /2 candidates/)
+      await click('#answer li:nth-child(2) button')
+      await seen('#answer select', /ambiguous 0/)
+      await page.selectOption('#answer select', 'chosen 1')
+      await seen('#answer tbody', /12, FIRST TWIN LIMITED, .* registered \d+\s\w+\s\d{4}\b/)
+      const csv = await savedBy('#answer .actions button:last-child')
+      expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
+      expect(csv)
+        .to.match(/First Twin Ltd\t\t12\t.*\b\d{4}-\d\d-\d\d\b/)
+        .and.contain('=1+1 Trading')
+      // After a record and Back, the list and its decisions are shown again.
+      await click('#answer td a')
+      await page.waitForURL(/operation=lookup/)
+      await page.goBack()
+      await seen('#answer', /29 paid, 0 open, 0 to pay. 0 USDC to pay/)
+      expect(await service.transfersOf(() => click('#go').then(() => sold(/30 rows of 30/)))).to.equal(0)
+      await page.selectOption('#answer select', 'chosen 1')
+      await click('#answer td button')
+      await seen('#answer select', /ambiguous 1/)
+      await click('#go')
+      await seen('#answer', /29 paid/)
+    })
+
+    it('buys the list that is shown, although an earlier one is read later', async () => {
+      await page.addInitScript(`const read = Blob.prototype.arrayBuffer
+        Blob.prototype.arrayBuffer = async function () {
+          if (this.name === 'slow.csv') await new Promise((resolve) => (globalThis.release = resolve))
+          return read.call(this)
+        }`)
+      await openList()
+      const choose = (name: string, text: string) =>
+        page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+      await choose('slow.csv', 'Name\nPlain Fixture Ltd\nFirst Twin Ltd\n')
+      expect(await go()).to.equal('Reading the list')
+      expect(await service.transfersOf(() => pay())).to.equal(0)
+      await choose('list.csv', 'Number\n00000000\n')
+      await seen('#answer', /0.001 USDC to pay/)
+      await page.evaluate('globalThis.release(); new Promise((resolve) => setTimeout(resolve, 500))')
+      expect(await go()).to.equal('Buy the list, 0.001 USDC')
+      // Another tab buys the row meanwhile.
+      const other = await openBeside(SYNTHETIC)
+      await other.pay()
+      await other.sold()
+      const paid = () => pay().then(() => seen('#answer', /1 paid, 0 open, 0 to pay/))
+      expect(await service.transfersOf(paid)).to.equal(0)
+      await pay()
+      await sold(/1 row of 1\s+Paid: 0 USDC/)
+      await page.fill('#lines', 'Plain Fixture Ltd')
+      expect(await go()).to.equal('Reading the list')
+      await seen('#answer', /0.002 USDC to pay/)
+    })
+
+    it('reads a file in any usual form, and says what the stored purchases say after a refusal in the wallet', async () => {
+      const { default: writeSheet } = await import('write-excel-file/universal')
+      const cells = [['List of July'], [], ['Id', 'Company'], ['1', 'Plain Fixture Ltd'], ['2', '73848']]
+      const sheet = await writeSheet(cells.map((row) => row.map((value) => ({ value })))).toBlob()
+      let signatures = 0
+      await addWallet({ eth_signTypedData_v4: () => ((signatures += 1) === 1 ? undefined : new Refusal(4001)) })
+      await openList()
+      const choose = (name: string, buffer: Buffer) =>
+        page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer })
+      const text = 'Id;Supplier name\r\n1;"Smith; ""Sons"" Ltd"\r\n2;Caf\u00e9 Ltd\r\n'
+      await choose('list.csv', Buffer.from(text.replace('\u00e9', '\u0082'), 'latin1'))
+      await seen('#answer', /is perhaps not in Windows-1252/)
+      await page.selectOption('#answer select', 'cp850')
+      await seen('#answer', /Café Ltd/)
+      await page.selectOption('#answer select', 'not known')
+      await seen('#answer', /is perhaps not in Windows-1252/)
+      await choose('list.csv', Buffer.from(text, 'latin1'))
+      expect(await seen('#answer', /signature/))
+        .to.contain('0.004 USDC to pay')
+        .and.contain('Café Ltd')
+      await choose('list.xlsx', Buffer.from(await sheet.arrayBuffer()))
+      await seen('#answer', /0.003 USDC to pay/)
+      expect(await chosen()).to.deep.equal(['Row 3', 'Company', 'not read', 'not read', 'not read'])
+      const names = (count: number) => Buffer.from(Array.from({ length: count }, (_, at) => `Foo ${at} Ltd\n`).join(''))
+      await choose('long.csv', names(1_001))
+      await seen('#answer', /more than 1000 rows. Use irish-company-agent-client reconcile/)
+      await choose('two-payments.csv', names(26))
+      await seen('#answer', /2 signatures/)
+      expect(await service.transfersOf(() => pay('stub').then(() => sold(/Paid: 0.05 USDC/)))).to.equal(1)
+      await status(/^You refused in the wallet. The rows that are paid are kept.$/)
+    })
+  })
+
+  describe('with a wallet', () => {
+    it('pays from its account on the network of the service, and ignores a second announcement of it', async () => {
+      let chain = '0x1'
+      const choose = () => void (chain = '0x14a34')
+      const calls = await addWallet({ eth_chainId: () => chain, wallet_switchEthereumChain: choose })
+      await open(SYNTHETIC)
+      expect(await page.evaluate(`document.querySelector('#wallet').innerText`)).to.contain('Stub <b>wallet</b>')
+      await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+        detail: { info: { uuid: 'stub', name: 'Other' }, provider: { request: () => Promise.reject(new Error('other')) } },
+      }))`)
+      expect(await service.transfersOf(() => pay('stub').then(() => sold()))).to.equal(1)
+      expect(calls).to.deep.equal([
+        'eth_requestAccounts',
+        'eth_chainId',
+        'wallet_switchEthereumChain',
+        'eth_chainId',
+        'eth_call',
+        'eth_signTypedData_v4',
+      ])
+    })
+
+    const CANNOT_STORE = `IDBObjectStore.prototype.put = () => { throw new Error() }`
+    const REFUSALS: Record<string, [change: Parameters<typeof addWallet>[0], shown: RegExp, script?: string]> = {
+      'its user has not answered': [{ eth_requestAccounts: () => new Refusal(-32002) }, /^The wallet waits/],
+      'its user refuses': [{ eth_signTypedData_v4: () => new Refusal(4001) }, /^You refused/],
+      'it stays on another network': [{ eth_chainId: () => '0x1' }, /another network/],
+      'it does not know the network': [
+        { eth_chainId: () => '0x1', wallet_switchEthereumChain: () => new Refusal(4902) },
+        /does not know the network/,
+      ],
+      'its account has no money': [{ eth_call: () => `0x${'0'.repeat(64)}` }, /The account has 0 USDC/],
+      'it shows no balance': [{ eth_call: () => '0x' }, /The account has 0 USDC/],
+      'its account is no address': [{ eth_requestAccounts: () => ['0x1'] }, /shows no account/],
+      'the browser cannot store': [{}, /cannot keep a payment/, CANNOT_STORE],
+    }
+    for (const [what, [change, shown, script = '']] of Object.entries(REFUSALS)) {
+      it(`pays nothing if ${what}`, async () => {
+        await page.addInitScript(script)
+        const calls = await addWallet(change)
+        await open(SYNTHETIC)
+        expect(await service.transfersOf(() => pay('stub').then(() => status(shown)))).to.equal(0)
+        expect(await page.evaluate(STORED)).to.equal(false)
+        if (!change?.['eth_signTypedData_v4']) expect(calls).to.not.include('eth_signTypedData_v4')
+      })
+    }
+
+    it('is not waited for after a click, and blocks no other tab', async () => {
+      let answerLate: (value: unknown) => void = () => undefined
+      const late = new Promise((resolve) => (answerLate = resolve))
+      await addWallet({ eth_signTypedData_v4: () => late })
+      await open(SYNTHETIC)
+      await pay('stub')
+      await status(/^Sign in the wallet: 0.001 USDC/)
+      const other = await openBeside(SYNTHETIC)
+      expect(await service.transfersOf(() => other.pay().then(() => other.sold()))).to.equal(1)
+      await click('#next button')
+      await status(/Not sold, and nothing was charged/)
+      answerLate(`0x${'1'.repeat(130)}`)
+      await page.reload()
+      await sold()
+    })
+  })
+
+  describe('of a malicious service', () => {
+    for (const part of ['receiver', 'resource'])
+      it(`gets no signature for a quote with another ${part}`, async () => {
+        await holdRequests((paused) => {
+          const header = paused.responseHeaders.find(({ name }) => name.toUpperCase() === 'PAYMENT-REQUIRED')
+          if (!header) return void paused.continue()
+          const quote = decodePaymentRequiredHeader(header.value)
+          for (const each of quote.accepts) if (part === 'receiver') each.payTo = STRANGER
+          if (part === 'resource') quote.resource.url = `${service.url}/api/v1/company/73848`
+          const sent = encodePaymentRequiredHeader(quote)
+          void paused.fulfill(402, { 'PAYMENT-REQUIRED': sent }, '{}')
+        })
+        const calls = await addWallet()
+        await open(SYNTHETIC)
+        await pay('stub')
+        await status(/Nothing was signed/)
+        expect(calls).to.not.include('eth_signTypedData_v4')
+      })
+
+    it('gets one signature for an endless 402', async () => {
+      const refusal = JSON.stringify({ error: { code: 'payment_invalid', message: 'No.' } })
+      await holdRequests((paused) => void (paused.isPaid ? paused.fulfill(402, {}, refusal) : paused.continue()))
+      const calls = await addWallet()
+      await open(SYNTHETIC)
+      for (let turn = 0; turn < 3; turn += 1) {
+        await pay('stub')
+        await status(/differs from the quote. Not sold/)
+      }
+      expect(calls.filter((call) => call === 'eth_signTypedData_v4')).to.have.length(1)
+    })
+
+    it('gets no script into the page by a name, an address or an error', async () => {
+      await open()
+      await ask('13')
+      expect(await sold()).to.contain('<script>hacked=true</script>')
+      await holdRequests(
+        (paused) =>
+          void (paused.isAnswered && paused.url.includes('/company/12')
+            ? paused.fulfill(404, {}, JSON.stringify({ error: { code: 'x', message: HOSTILE } }))
+            : paused.continue()),
+      )
+      await ask('12')
+      await status(/Not sold|404/)
+      expect(
+        await page.evaluate(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
+      ).to.deep.equal([false, 0])
+    })
+  })
+})

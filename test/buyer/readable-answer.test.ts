@@ -1,0 +1,95 @@
+/** What a person reads on a terminal in place of a body. */
+import { expect } from 'chai'
+import { candidateRows } from '../../buyer/candidate-row.ts'
+import { toReadable } from '../../buyer/readable-answer.ts'
+import type { HistoryResponse } from '../../agent/operation/history.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
+import type { ResolveResponse } from '../../agent/operation/resolve.ts'
+
+const linesOf = (name: string) =>
+  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
+
+describe('[14.5] an answer on a terminal', () => {
+  const resolution = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+  const [first] = resolution.candidates
+
+  it('is a card for a company, with a line for each value', () => {
+    expect(linesOf('lookup').map((line) => line.split(/ {2,}/)[0])).to.include.members([
+      'company_number',
+      'legal_name',
+      'registered_address',
+    ])
+    expect(linesOf('as_of')).to.deep.equal(linesOf('lookup'))
+  })
+
+  it('begins with the verdict of a resolution, and is a table of a search, a history and changes', () => {
+    expect(linesOf('resolve')[0]).to.match(/^matched: [0-9]+ EXAMPLE /)
+    expect(linesOf('search')[0]).to.match(/^number +name +status +address +eircode +registered_date +score +reason/)
+    expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
+    expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
+  })
+
+  it('tells two equal names apart by number, status, address and date of registration', () => {
+    const twin = (company_number: string) => ({
+      ...first!,
+      company: { ...first!.company, company_number, status: `Status ${company_number}` },
+    })
+    const candidates = ['1', '2'].map(twin)
+    const lines = toReadable('resolve', { ...resolution, status: 'ambiguous', match: null, candidates })
+    const { registered_address, registered_date } = first!.company
+    expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
+      ['1', '2'].map((number) => [
+        number,
+        `Status ${number}`,
+        registered_address.lines.join(', '),
+        registered_address.eircode,
+        registered_date,
+        String(first!.score),
+        'another company has the same score',
+      ]),
+    )
+  })
+
+  it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
+    const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
+      const candidateOf = (score: number, index: number) => ({
+        ...first!,
+        company: { ...first!.company, company_number: String(index), legal_name },
+        score,
+        match_type: score < 850 ? ('fuzzy_name' as const) : ('relaxed_name' as const),
+        signals: { ...first!.signals, name_similarity: 0.9165 },
+      })
+      return candidateRows({ match: null, query: { name }, candidates: scores.map(candidateOf) }).map(
+        ({ reason }) => reason,
+      )
+    }
+    for (const [query, legal, reason] of [
+      ['Example Trading Ltd, Cork Bakery', 'EXAMPLE TRADING LIMITED', 'the query also has "cork bakery"'],
+      ['Example Ltd', 'EXAMPLE TRADING LIMITED', 'the name also has "trading"'],
+      ['Exampel Trading', 'EXAMPLE TRADING LIMITED', 'the name is only 91 % similar'],
+    ] as const)
+      expect(reasonsOf(query, legal, 779), query).to.deep.equal([reason])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 960)).to.deep.equal([
+      'another company has 960 points',
+      'another company has 1000 points',
+    ])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', 'another company has 1000 points'])
+  })
+
+  it('shows the values before and after a change in a history', () => {
+    const answer = OPERATIONS.find(({ name }) => name === 'history')?.exampleAnswer('testnet') as HistoryResponse
+    const [version] = answer.versions
+    const status = { ...version!, company: { ...version!.company!, status: 'Dissolved' }, changed: ['status'] }
+    expect(toReadable('history', { ...answer, versions: [version, status] })?.at(-2)).to.match(
+      / {2}status: Normal → Dissolved$/,
+    )
+  })
+
+  it('is a line for each result of a batch', () => {
+    expect(linesOf('batch').map((line) => line.split(/ {2,}/).slice(0, 2))).to.deep.equal([
+      ['status', 'number'],
+      ['200', '00000000'],
+      ['404', 'company_not_found'],
+    ])
+  })
+})

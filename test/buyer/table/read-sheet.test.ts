@@ -1,0 +1,64 @@
+/** Sheets of different programs, more than twenty of them, and sheets that are larger than they look. */
+import { randomFillSync } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { build } from 'esbuild'
+import { toText } from '../../../buyer/table/cell.ts'
+import { parseTable, type Table } from '../../../buyer/table/read-table.ts'
+import { form, FORM_ROWS, FORMS } from '../../support/xlsx-forms.ts'
+import { buildZip } from '../../support/zip.ts'
+
+type Parse = typeof parseTable
+
+describe('a sheet', () => {
+  /** The reader as the page has it. */
+  let parseInPage: Parse
+  before(async () => {
+    const { outputFiles } = await build({
+      entryPoints: [fileURLToPath(import.meta.resolve('#root/dist/buyer/table/read-table.js'))],
+      bundle: true,
+      platform: 'browser',
+      format: 'esm',
+      write: false,
+    })
+    const [{ text } = expect.fail('no bundle')] = outputFiles
+    expect(text).not.to.match(/["']node:/)
+    const url = `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`
+    ;({ parseTable: parseInPage } = (await import(url)) as { parseTable: Parse })
+  })
+
+  for (const [name, make] of Object.entries(FORMS))
+    it(`is read, with ${name}`, async () => {
+      // A date that is written as a text stays one.
+      const shown = ({ rows }: Table) => rows.map((row) => row.map((cell) => toText(cell).replace('T00:00:00Z', '')))
+      const wanted = FORM_ROWS.map((row) => row.map((cell) => toText(cell)))
+      const bytes = await make()
+      for (const parse of [parseTable, parseInPage])
+        expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
+    })
+
+  it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
+    const far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    // A thirtieth is random, so that the bytes of all parts are counted.
+    const mixed = Buffer.alloc(70 * 1024 * 1024)
+    for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
+    // `length` is what the archive states for the sheet.
+    const stating = (length: number, data: string) => {
+      const bytes = Buffer.from(form({ data }))
+      bytes.writeUInt32LE(length, bytes.lastIndexOf('xl/worksheets/sheet1.xml') - 46 + 24)
+      return bytes
+    }
+    const large = 'inflates to more than 64 MiB, or 100 times its size'
+    for (const [bytes, fault] of [
+      [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
+      [buildZip({ name: 'large', content: mixed }), `FILE ${large}`],
+      [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, written: { sizes: 'wide' } }), `FILE ${large}`],
+      [stating(1000, '<row/>'.repeat(1e6)), `FILE ${large}`],
+      [stating(0, '<row/>'.repeat(1e6)), `FILE ${large}`],
+      [buildZip({ name: 'a.txt', content: 'x' }), 'FILE is not an .xlsx file that can be read'],
+      [Buffer.from('PK\u0003\u0004nothing'), 'FILE is not an .xlsx file that can be read'],
+      [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an .xls file or has a password. Save it as .xlsx without one'],
+    ] as const)
+      expect(await parseTable(bytes, { name: 'FILE' }).catch(({ message }: Error) => message)).to.equal(fault)
+  })
+})

@@ -1,0 +1,42 @@
+/** The command `client watch` over one change of the register. watch.slow.test.ts has many companies and faults. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand } from '../../support/cli.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { startWatchedService, type WatchedService } from '../../support/watched-registers.ts'
+
+describe('client watch of two companies', () => {
+  let watched: WatchedService
+  before(async () => void (watched = await startWatchedService()))
+  after(() => watched.service.stop())
+
+  it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
+    const directory = await makeTemporaryDirectory()
+    const path = (name: string) => join(directory, name)
+    await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(path('list.csv'), 'Number\n1001\n1008\n')
+    const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
+    const state = ['--state', path('state.json'), '--max-total', '1000000']
+    const watch = ['watch', path('list.csv'), '--column', 'Number', ...state]
+    let shown: string[] = []
+    /** The exit code, whether the new name was reported, and the payments. */
+    const run = async () => {
+      let code: number | undefined
+      let [text, stderr] = ['', '']
+      const payments = await watched.service.transfersOf(async () => {
+        ;({ code, text, stderr } = await runCommand([...client, ...watch, '--yes'], { isTerminal: true }))
+      })
+      shown = stderr.split('\n').map((line) => line.replace(/, about .*/, ''))
+      return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
+    }
+    const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.'
+    const [dry, paid] = [await runCommand([...client, ...watch, '--dry-run']), await run()]
+    expect([dry.code, dry.text, ...paid]).to.deep.equal([0, price, 0, false, 2])
+    expect(shown).to.deep.equal(['changes 100 %, 2 rows', 'records 100 %, 2 rows', ''])
+    expect(await run()).to.deep.equal([0, false, 0])
+    await watched.importNext()
+    expect(await run()).to.deep.equal([3, true, 2])
+    expect(await run()).to.deep.equal([0, false, 0])
+  })
+})
