@@ -24,8 +24,9 @@ const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
 in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON.
 The exit status is 4 if it is not known whether the payment was charged, for example if no answer arrives: run the same
-command again, or --retry. The same payment is sent again and is charged at most once. It is 6 if the service refused the
-payment, which is certain later. "purchases" lists the payments and their states.
+command again, or --retry. The same payment is sent again and is charged at most once. It is 5 if the answer is bought and
+could not be printed: the same command prints it, free. It is 6 if the service refused the payment, which is certain
+later. "purchases" lists the payments and their outcomes.
 
 --mode sets network and token, --max-amount the highest price. The receiver is the one that the service publishes.
 
@@ -57,9 +58,13 @@ const addClientOptions = (parent: Command) =>
         .argParser(parseHttpUrl)
         .implies({ a2a: true }),
     )
+    .option(
+      '--new-payment',
+      'sign another payment in place of one that was refused for its funds, with the key of another address',
+    )
     .addOption(
       new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
-        ['url', 'keyFile', 'mode', 'maxAmount', 'a2a', 'a2aUrl'], // those of the purchase in the file
+        ['url', 'keyFile', 'mode', 'maxAmount', 'newPayment', 'a2a', 'a2aUrl'], // those of the purchase in the file
       ),
     )
 

@@ -20,6 +20,7 @@ interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'r
   /** Determines network, asset and domain, whatever the service says. */
   mode?: Mode
   maxAmount?: number
+  newPayment?: boolean
   a2a?: boolean
   json?: boolean
   verbose?: boolean

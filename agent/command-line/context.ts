@@ -5,6 +5,8 @@ export interface CliContext {
   environment: Record<string, string | undefined>
   /** Writes one line to stdout. Commands get a version that escapes invisible characters. */
   print: (line: string) => void
+  /** Resolves when stdout has taken everything that was printed. Rejects if it has not. */
+  flush: () => Promise<void>
   /** Whether stdout is a terminal, on which a person reads. */
   isTerminal?: boolean | undefined
   /** Errors, usage and, on a terminal, progress. */
@@ -15,8 +17,8 @@ export interface CliContext {
   /** Asks the user a question. False if there is no terminal to ask at. */
   confirm: (question: string) => Promise<boolean>
   /**
-   * Aborted by the first SIGINT or SIGTERM after this call; its reason is the name of the signal. The next one ends the
-   * process.
+   * Aborted by the first SIGINT, SIGTERM or SIGHUP after this call; its reason is the name of the signal. The next one
+   * ends the process.
    */
   interrupted: () => AbortSignal
 }

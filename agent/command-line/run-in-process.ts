@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { setPrivateUmask } from '../../store/files/private-files.ts'
 import type { CliContext } from './context.ts'
 
@@ -13,9 +14,20 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
   setPrivateUmask()
   // If the reader of stdout closes the pipe, the service and a payment in progress continue.
   process.stdout.on('error', () => undefined)
+  // The stream writes in order, so the last line is taken after all others, or fails as they did.
+  let taken = Promise.resolve()
+  const print = (line: string) => {
+    const before = taken
+    const write = promisify<string, void>((text, done) => process.stdout.write(text, (fault) => done(fault ?? null)))
+    const written = write(`${line}\n`)
+    taken = before.then(() => written)
+    written.catch(() => undefined)
+    taken.catch(() => undefined)
+  }
   process.exitCode = await run(process.argv.slice(2), {
     environment: process.env,
-    print: (line) => process.stdout.write(`${line}\n`),
+    print,
+    flush: () => taken,
     stderr: process.stderr,
     isTerminal: process.stdout.isTTY,
     now: () => new Date(),
@@ -40,7 +52,7 @@ async function confirm(question: string): Promise<boolean> {
 
 function interrupted(): AbortSignal {
   const controller = new AbortController()
-  const signals = ['SIGINT', 'SIGTERM'] as const
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const abort = (received: NodeJS.Signals) => {
     for (const signal of signals) process.off(signal, abort)
     controller.abort(received)

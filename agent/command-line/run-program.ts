@@ -1,15 +1,17 @@
 /** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
 import { Command, CommanderError } from 'commander'
+import { errorCode } from '../../store/base/error-code.ts'
 import { escapeInvisible } from '../../store/base/hidden.ts'
 import { EXIT_USAGE, type AddCommand, type CliContext, type CommandContext, type CommandResult } from './context.ts'
 import { readVersion } from './version.ts'
 
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
+const EXIT_OUTPUT = 5
 
 const EXIT_HELP =
   '\nExit status: 0 done or sold, 1 failed or certainly not sold, 2 wrong arguments, 3 watched companies changed, ' +
-  '4 outcome of a payment unknown, 6 not sold, certain later.'
+  '4 outcome of a payment unknown, 5 output not written, 6 not sold, certain later.'
 
 interface ProgramDefinition {
   name: string
@@ -37,7 +39,14 @@ export async function runProgram(
   program.version(await readVersion(), '--version', 'print the version')
   try {
     await program.parseAsync(args, { from: 'user' })
-    return typeof result === 'number' ? result : result ? EXIT_DONE : EXIT_FAILED
+    const failed = await context.flush().then(
+      () => undefined,
+      (fault: unknown) => errorCode(fault) ?? 'unknown',
+    )
+    const status = typeof result === 'number' ? result : result ? EXIT_DONE : EXIT_FAILED
+    if (failed === undefined || status !== EXIT_DONE) return status
+    note(`The output could not be written (${failed}).`)
+    return EXIT_OUTPUT
   } catch (cause) {
     // Commander throws for usage errors, and for --help with exit status 0.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE

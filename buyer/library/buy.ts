@@ -9,11 +9,12 @@ import { encodeBase64 } from '../../store/base/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../../agent/payment/extensions.ts'
 import { fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
 import { createAuthorization, signerOf, typedDataOf, type Key, type Signer } from './signer.ts'
-import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
+import { describeAnswer, failWith, PurchaseError, storageFailed } from './purchase-error.ts'
 import { createPurchase, findPurchase, paidEntry, readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { Outcome } from './outcome.ts'
+import type { Progress } from './progress.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
-import { REPEAT_STATUSES } from './purchase-state.ts'
+import { decidingCode, endsUnsold, REPEAT_STATUSES } from './purchase-state.ts'
 import { decodeQuote, type DecodedQuote } from './quote.ts'
 import type { openSpending } from './spending.ts'
 import type { OnStep } from './step.ts'
@@ -106,20 +107,33 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
 }
 
 /** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
-async function sendPayment({ runtime, entry, onStep }: CompletedTask, purchase: Purchase): Promise<PurchaseAnswer> {
+async function sendPayment(
+  { runtime, entry, onStep, isNew = false }: CompletedTask,
+  purchase: Purchase,
+): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase, onStep)
   onStep?.({ kind: 'answered', status: answer.status })
   const answered = { ...purchase, answer: toSaved(answer) }
   // False if another process has created it.
   if (purchasedReceipt(answered) !== undefined) await createPurchase(paidEntry(entry), answered)
-  // Another process may have saved an answer in the meantime, which a refusal never replaces.
-  else if ((await findPurchase(entry))?.answer?.status !== 200) await writePurchase(entry, answered)
+  else await saveRefusal(entry, answered, !isNew && endsUnsold(answer))
   return answer
 }
 
+async function saveRefusal(entry: PurchaseEntry, answered: Purchase, hasEnded: boolean): Promise<void> {
+  const saved = await findPurchase(entry)
+  // Another process may have saved an answer in the meantime, which a refusal never replaces.
+  if (saved?.answer?.status === 200) return
+  // A decision about the request stays, whatever a later answer says about its payment.
+  const answer = saved && decidingCode(saved) !== undefined ? saved.answer : answered.answer
+  await writePurchase(entry, { ...answered, answer, ...(hasEnded && { ended: true }) })
+}
+
 /** The form of an answer in a purchase file. */
-export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonNullable<Purchase['answer']> {
-  return { status, body, payment_response: paymentResponse }
+export function toSaved(answer: PurchaseAnswer): NonNullable<Purchase['answer']> {
+  const { status, body, paymentResponse } = answer
+  const { reason } = describeAnswer(answer)
+  return { status, body, payment_response: paymentResponse, ...(reason !== undefined && { reason }) }
 }
 
 async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase, onStep?: OnStep): Promise<PurchaseAnswer> {
@@ -151,9 +165,13 @@ interface PurchaseTask {
   readKeySet?: (url: string) => Promise<unknown>
   onStep?: OnStep | undefined
   runtime: BuyerRuntime
+  progress: Progress
 }
 
-type CompletedTask = Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'onStep' | 'runtime'>
+type CompletedTask = Pick<PurchaseTask, 'request' | 'entry' | 'readKeySet' | 'onStep' | 'runtime'> & {
+  /** Whether this call has signed the payment. Only the refusal of a payment that is sent once more ends it. */
+  isNew?: boolean
+}
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
@@ -166,19 +184,23 @@ export interface BoughtAnswer extends PurchaseAnswer {
   entry: PurchaseEntry | undefined
 }
 
+export interface CallOptions {
+  /** Requests with different keys are different purchases. */
+  key?: string | null
+  /** Ends the call. Before the signature nothing is signed then; after it, the outcome is unknown. */
+  signal?: AbortSignal | null | undefined
+}
+
 /** Buys the answer to a request, or returns the one that it has bought. Throws a PurchaseError. */
-export type Buy = (request: PurchaseRequest, key?: string | null) => Promise<BoughtAnswer & { outcome: Outcome }>
+export type Buy = (request: PurchaseRequest, options?: CallOptions) => Promise<BoughtAnswer & { outcome: Outcome }>
 
 /**
- * Returns the bought answer or the refusal.
- * @throws PurchaseError if the service or the signer does not answer, if the file belongs to another request, or if the
- * receipt is wrong; the error of `approve` or of the storage
+ * Asks for a quote, signs one payment into a file that does not exist, and returns the bought answer or the refusal.
+ * @throws PurchaseError if the service or the signer does not answer, if every caller has aborted, or if the receipt is
+ * wrong; the error of `approve` or of the storage
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
-  const { request, entry, key, approve, allowance, reserve, onStep, runtime } = task
-  const saved = await findPurchase(entry)
-  if (saved) return completePurchase(task, saved)
-
+  const { request, entry, key, approve, allowance, reserve, onStep, runtime, progress } = task
   const unpaid = await sendRequest(runtime, request).catch(failWith('service_unreachable'))
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', entry: undefined }
@@ -187,17 +209,32 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
 
   const amount = Number(quote.requirements.amount)
   const signer = await signerOf(key)
+  progress.requireCaller()
   if (allowance) {
     if (amount > allowance.left)
       throw new PurchaseError('allowance_used', 'More would be paid than was announced. Nothing was signed')
     allowance.left -= amount
   }
   await reserve?.({ purchase: entry.name, amount })
+  progress.beginSigning()
   const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), onStep })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
-  const isCreated = await createPurchase(entry, purchase)
-  onStep?.({ kind: 'stored', file: locationOf(entry), payer: signer.address })
-  return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
+  const isCreated = await createPurchase(entry, purchase).catch(failToCreate(entry))
+  const file = locationOf(entry)
+  progress.stored(file)
+  onStep?.({ kind: 'stored', file, payer: signer.address })
+  return completePurchase({ ...task, isNew: true }, isCreated ? purchase : await readPurchase(entry))
+}
+
+/** The file can exist if only its last fsync failed. Its payment was not sent, and the next call sends it. */
+const failToCreate = (entry: PurchaseEntry) => async (cause: unknown) => {
+  const mayExist = await entry.storage.read(entry.name).then(
+    (text) => text !== undefined,
+    () => true,
+  )
+  if (!mayExist) throw storageFailed(cause)
+  const file = locationOf(entry)
+  return failWith('outcome_unknown', `${file} may not be saved`, file)(cause)
 }
 
 /** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */

@@ -7,21 +7,30 @@ import { canonicalJson, sha256Hex } from '../../store/base/canonical.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../agent/operation/resource.ts'
-import { ADDRESS_PATTERN, isPrivateKey } from '../../agent/payment/accounts.ts'
+import { ADDRESS_PATTERN, isPrivateKey, isSameAddress } from '../../agent/payment/accounts.ts'
 import { decodeUtf8, parseJson } from '../../store/base/read-body.ts'
-import { buyIntoFile, checkReceipt, RUNTIME, type BoughtAnswer, type Buy, type BuyerRuntime } from './buy.ts'
+import {
+  buyIntoFile,
+  checkReceipt,
+  completePurchase,
+  RUNTIME,
+  type BoughtAnswer,
+  type Buy,
+  type BuyerRuntime,
+} from './buy.ts'
 import type { ReadAuthorization } from './authorization-state.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
 import { chargedBy } from './outcome.ts'
-import { describeAnswer, failWith, PurchaseError } from './purchase-error.ts'
+import { describeAnswer, failWith, PurchaseError, storageFailed } from './purchase-error.ts'
 import { openStorage } from './folder-storage.ts'
-import { findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
+import { findPurchase, isDelivered, markDelivered, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import { Progress } from './progress.ts'
 import { answersOperation, requestedOperation, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
 import { compareQuote, pinReceiver, requireChecks, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../../agent/payment/receipt/read.ts'
 import { amountOf, DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../../agent/payment/terms.ts'
-import { hasEnded, isRefused, maySign, outcomeOf, REPEAT_STATUSES, stateOf } from './purchase-state.ts'
-import type { Key } from './signer.ts'
+import { observedOutcome, outcomeOf, REPEAT_STATUSES } from './purchase-state.ts'
+import { signerOf, type Key } from './signer.ts'
 import { openSpending } from './spending.ts'
 import type { OnStep } from './step.ts'
 import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
@@ -82,7 +91,7 @@ export interface Buyer extends BuyerMethods {
    * `Charged`: `yes`, `no` or `unknown`, and, if a payment was sent, `Purchase`: the name of the entry with the
    * payment, the answer and the receipt. A refusal whose payment can still be settled has `Certain-From`: the time from
    * which it is certainly not charged.
-   * @throws PurchaseError, or the reason of an aborted call
+   * @throws PurchaseError
    * @example
    * const response = await buyer.fetch('https://companies.example/api/v1/company/249885')
    * const company = response.ok && (await response.json())
@@ -116,33 +125,53 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const fetch: Buyer['fetch'] = async (input, init) => {
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
     const { request, key } = await readRequest(new Request(input, init))
-    signal?.throwIfAborted()
-    return toResponse(await untilAborted(buy(request, key), signal))
+    return toResponse(await buy(request, { key, signal }))
   }
   return { fetch, ...createMethods(options.url, buy) }
 }
 
-/** `limitOf`: the highest price of an operation, in place of `amountMax`. */
-type OpenOptions = BuyerOptions & { limitOf?: (operation: Operation) => number }
+type OpenOptions = BuyerOptions & {
+  /** The highest price of an operation, in place of `amountMax`. */
+  limitOf?: (operation: Operation) => number
+  /**
+   * Who marks a bought answer as delivered. By default this library, before its promise is fulfilled. A command marks
+   * it when its output is written. The answers of a list are never bought anew, and need no mark.
+   */
+  marks?: 'library' | 'caller'
+  /** Signs a new payment in place of one that the account of another key cannot pay. */
+  isNewPayment?: boolean | undefined
+  /** Only sends a payment that is saved: nothing is signed. */
+  isResumed?: boolean
+}
 
 /** As {@link createBuyer}, for requests of this program. Calls for a request that is being bought wait for it. */
 export function openBuyer(options: OpenOptions): Buy {
   const settings = toSettings(options)
-  const { storage, runtime } = settings
-  const running = new Map<string, ReturnType<Buy>>()
+  const { storage, runtime, marks = 'library' } = settings
+  const running = new Map<string, { work: ReturnType<Buy>; progress: Progress }>()
   let removal: Promise<void> | undefined
-  return async (given, key = null) => {
+  return async (given, { key = null, signal } = {}) => {
+    if (signal?.aborted) throw new PurchaseError('aborted', 'The call was aborted. Nothing was signed')
     const request = { ...given, url: new URL(given.url).href }
     const name = purchaseName(request, key)
     await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())).catch(() => undefined))
-    const purchase =
-      running.get(name) ??
-      buyNamed(settings, name, request)
-        // Whatever else fails before a payment is sent is the storage.
-        .catch(failWith('storage_failed', 'The storage of the purchases failed. Nothing was sent'))
-        .finally(() => running.delete(name))
-    running.set(name, purchase)
-    return purchase
+    const { work, progress } = running.get(name) ?? begin(name, request)
+    const bought = await progress.wait(work, signal)
+    if (marks === 'library' && bought.entry && bought.outcome.kind === 'sold')
+      await markDelivered(bought.entry, runtime.now())
+    return bought
+  }
+
+  function begin(name: string, request: PurchaseRequest) {
+    const progress = new Progress()
+    const work = buyNamed({ ...settings, progress }, name, request)
+      // Whatever else fails before a payment is sent is the storage.
+      .catch((cause: unknown) => Promise.reject(storageFailed(cause)))
+      .finally(() => running.delete(name))
+    // Every caller may have aborted.
+    work.catch(() => undefined)
+    running.set(name, { work, progress })
+    return { work, progress }
   }
 }
 
@@ -230,22 +259,58 @@ export function purchaseName({ method, url, body }: PurchaseRequest, key: string
   return sha256Hex(canonicalJson({ method, url: new URL(url).href, body, key }))
 }
 
-async function buyNamed(settings: Settings, name: string, request: PurchaseRequest): ReturnType<Buy> {
-  const { storage, runtime, maxAgeSeconds } = settings
-  for (let index = await lastIndex(storage, name); ; index += 1) {
+/** An answer that no caller has got is returned again for this time, whatever its age may be. */
+const UNDELIVERED_SECONDS_MAX = 86_400
+
+type Task = Settings & { progress: Progress }
+
+/**
+ * Continues the newest purchase of a request. Another payment is signed if there is none, if the answer is too old, or
+ * if the payment has ended unsold.
+ */
+async function buyNamed(task: Task, name: string, request: PurchaseRequest): ReturnType<Buy> {
+  const { storage, progress } = task
+  let index = await lastIndex(storage, name)
+  if (task.isNewPayment) {
+    await requireOtherAccount(task, entryOf(storage, name, index))
+    index += 1
+  }
+  for (; ; index += 1) {
     const entry = entryOf(storage, name, index)
     const saved = await findPurchase(entry)
-    const now = runtime.now()
-    const state = stateOf(saved, now)
-    const isFinished = state === 'paid' || (saved?.answer?.status === 200 && hasEnded(saved, now))
-    const age = saved ? (now.getTime() - Date.parse(saved.signed_at)) / 1000 : 0
-    if (isFinished && age >= (maxAgeSeconds ?? Infinity)) continue
-    const known = saved && (await readBought(settings, entry, saved))
-    const bought = known ?? (await buyIntoFile({ ...settings, entry, request }))
-    // The payment was refused again after its end, so it can no longer be settled.
-    if (saved && maxAgeSeconds !== undefined && maySign(state) && isRefused(bought)) continue
-    return conclude(request, bought, settings)
+    if (!saved && task.isResumed) throw new PurchaseError('payment_refused', 'There is no payment to send again')
+    if (!saved) return conclude(request, await buyIntoFile({ ...task, entry, request }), task)
+    if (saved.ended || (await isOutdated(task, entry, saved))) continue
+    progress.stored(locationOf(entry))
+    const known = await readBought(task, entry, saved)
+    const bought = known ?? (await completePurchase({ ...task, entry, request }, saved))
+    if (known || task.isResumed || !(await readPurchase(entry)).ended) return conclude(request, bought, task)
+    progress.file = undefined
   }
+}
+
+/** Whether the answer is to be bought anew. One that was not delivered is returned first. */
+async function isOutdated({ maxAgeSeconds, runtime, onStep }: Task, entry: PurchaseEntry, saved: Purchase) {
+  if (outcomeOf(saved, runtime.now()).kind !== 'sold' || maxAgeSeconds === undefined) return false
+  const { signed_at: signedAt } = saved
+  const age = (runtime.now().getTime() - Date.parse(signedAt)) / 1000
+  if (age < maxAgeSeconds) return false
+  if (await isDelivered(entry)) return true
+  const isKept = age < UNDELIVERED_SECONDS_MAX
+  onStep?.({ kind: isKept ? 'returned' : 'left', file: locationOf(entry), signedAt })
+  return !isKept
+}
+
+/** @throws unless the newest payment was refused for its funds, and the key has another address */
+async function requireOtherAccount({ key, runtime }: Task, entry: PurchaseEntry): Promise<void> {
+  const saved = await findPurchase(entry)
+  const rule = 'A new payment needs a payment that was refused for its funds, and the key of another address'
+  if (!saved) throw new PurchaseError('new_payment_refused', `${rule}. There is none, and nothing was signed`)
+  const { address } = await signerOf(key)
+  const isOther = !isSameAddress(readPayment(saved).payer, address)
+  if (isOther && saved.answer && describeAnswer(saved.answer).reason === 'insufficient_funds') return
+  const outcome = outcomeOf(saved, runtime.now())
+  throw new PurchaseError('new_payment_refused', `${rule}. Nothing was signed`, { file: locationOf(entry), outcome })
 }
 
 /** @throws if the payment was refused, if its outcome is unknown, or if a paid answer is about something else */
@@ -260,7 +325,7 @@ export async function conclude(
   const operation = requestedOperation(request, OPERATIONS)
   if (operation && status === 200 && !answersOperation(operation, readAnswer(body)))
     throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
-  const outcome = await outcomeOf(await readPurchase(entry), runtime.now(), readAuthorization)
+  const outcome = await observedOutcome(await readPurchase(entry), runtime.now(), readAuthorization)
   const isRepeated = REPEAT_STATUSES.has(status)
   if (!isRepeated && status !== 402 && status !== 409) return { ...bought, outcome }
   const answer = describeAnswer(bought)
@@ -316,14 +381,4 @@ function toResponse(answer: Awaited<ReturnType<Buy>>): Response {
   if (paymentResponse !== null) headers.set(PAYMENT_HEADERS.response, paymentResponse)
   // The constructor refuses a body, also an empty one, for statuses such as 204.
   return new Response(body === '' ? null : body, { status, headers })
-}
-
-/** An aborted call rejects. The purchase continues, and the next call finds it. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', abort, { once: true })
-    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

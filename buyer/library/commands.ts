@@ -2,9 +2,11 @@
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
+import { isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS, amountOf, toUsdc } from '../../agent/payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../agent/payment/receipt/read.ts'
 import { escapeJson } from '../../store/base/hidden.ts'
+import { errorCode } from '../../store/base/error-code.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../agent/command-line/context.ts'
 import { toReadable, toTable } from '../readable-answer.ts'
@@ -13,15 +15,25 @@ import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './buyer.ts'
 import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { describeOutcome, EXIT_STATUSES } from './outcome.ts'
+import { describeOutcome, EXIT_UNDELIVERED, exitStatusOf, toMoment } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
-import { findPurchase, listNames, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
+import {
+  findPurchase,
+  listNames,
+  markDelivered,
+  NO_FILE,
+  readPayment,
+  readPurchase,
+  type Purchase,
+} from './purchase-file.ts'
+import { Progress } from './progress.ts'
 import { listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
+import { locationOf } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
@@ -48,19 +60,23 @@ export async function purchase(context: CommandContext, options: BuyOptions): Pr
     note(`${itemsOf(operation).length} items cost ${toUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
     return true
   }
+  const key = await readPrivateKey(options.keyFile)
   const buy = openBuyer({
     url: baseUrl,
     mode,
-    key: await readPrivateKey(options.keyFile),
+    key,
     folder,
     expected: { payTo: () => fetchReceiver(fetch, baseUrl), amountMax: options.amountMax ?? price },
     maxAgeSeconds: 0,
     readAuthorization,
     onStep: showSteps(context, options),
+    marks: 'caller',
+    isNewPayment: options.newPayment,
     runtime: context,
   })
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
-  return report(context, { ...options, operation: definition.name }, buyAnswer(buy, request))
+  const signal = context.interrupted()
+  return report(context, { ...options, key, operation: definition.name }, buyAnswer(buy, request, { signal }))
 }
 
 /** Says the price, where the payment is, and what the buyer waits for. */
@@ -69,6 +85,10 @@ function showSteps(
   { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
 ): OnStep {
   return (step) => {
+    if (step.kind === 'returned')
+      note(`This answer was bought at ${step.signedAt} and not printed. It is printed now, and nothing is charged.`)
+    if (step.kind === 'left')
+      note(`An answer of ${step.signedAt} was not printed and is more than a day old: it is in ${step.file}.`)
     if (step.kind === 'stored') note(`${step.payer} pays. The payment is saved in ${step.file} before it is sent.`)
     if (step.kind === 'waiting' && isTerminal) {
       const { code, status } = step.answer ?? {}
@@ -102,6 +122,8 @@ export async function retryPurchase(
   const { request } = saved
   note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
   const isPaid = saved.answer?.status === 200
+  const progress = new Progress()
+  progress.stored(path)
   const repeat = async () => {
     const answer = await completePurchase({ request, entry, runtime: context }, saved)
     if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { ...options, runtime: context })
@@ -109,8 +131,9 @@ export async function retryPurchase(
     throw new PurchaseError('answer_unexpected', text, { file: path })
   }
   const operation = requestedOperation(request, OPERATIONS)?.definition.name
-  const result = await report(context, { ...options, operation }, buyAnswer(repeat, request))
-  if (isPaid && result === EXIT_STATUSES.sold)
+  const repeated = progress.wait(buyAnswer(repeat, request), context.interrupted())
+  const result = await report(context, { ...options, operation }, repeated)
+  if (isPaid && result === true)
     note('The answer and the transaction are the same as before: nothing was charged again.')
   return result
 }
@@ -125,15 +148,15 @@ function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer
 export async function printPurchases({ print, note, now }: CommandContext, folder: string): Promise<void> {
   const storage = folderStorage(folder)
   const purchases = await listPurchases(storage, now())
-  const rows = purchases.map(({ name, purchase: { signed_at }, operation, state, amount }) => [
+  const rows = purchases.map(({ name, purchase: { signed_at }, operation, outcome, amount }) => [
     signed_at,
     operation?.definition.name ?? 'unknown',
     `${toUsdc(amount)} USDC`,
-    state,
+    outcome.kind,
     storage.locate(name),
   ])
   if (rows.length === 0) note(`${folder} has no purchases.`)
-  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'state', 'file'])) print(line)
+  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'outcome', 'file'])) print(line)
   const listed = new Set(purchases.map(({ name }) => name))
   for (const name of await listNames(storage))
     if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
@@ -149,7 +172,7 @@ export async function printAddress(
   note(`Send USDC to this address. ${FAUCET}`)
 }
 
-type Report = ReportOptions & { operation: string | undefined }
+type Report = ReportOptions & { operation: string | undefined; key?: `0x${string}` }
 
 const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
@@ -163,22 +186,35 @@ async function report(
   try {
     const bought = await buying
     printBody(context, options, bought)
+    const file = locationOf(bought.entry)
+    try {
+      await context.flush()
+    } catch (cause) {
+      note(`The answer could not be written (${errorCode(cause) ?? 'unknown'}). It is in ${file}.`)
+      note('It is sold. The same command prints it again, and nothing is charged.')
+      return EXIT_UNDELIVERED
+    }
+    await markDelivered(bought.entry, context.now())
     const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
     const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
     note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
     const isChecked = bought.receipt === 'valid'
     note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
-    return EXIT_STATUSES.sold
+    return true
   } catch (cause) {
     if (!(cause instanceof PurchaseError)) throw cause
     const { code, answer, file, message, advice, outcome } = cause
     if (answer) await reportRefusal(context, options, answer, file)
     else note(`${message}. ${advice}`)
     // There is no payment that can be sent again.
-    if (code === 'purchase_unreadable') return EXIT_STATUSES[outcome.kind]
+    if (code === 'purchase_unreadable') return exitStatusOf(outcome)
+    // A path that cannot be that of a purchase is a wrong argument.
+    if (code === 'request_unsupported' || NO_FILE.has(errorCode(cause.cause))) return EXIT_USAGE
     note(describeOutcome(outcome))
+    // The newest purchase was sold, and its answer is not printed.
+    if (outcome.kind === 'sold') return false
     if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
-    return EXIT_STATUSES[outcome.kind]
+    return exitStatusOf(outcome)
   }
 }
 
@@ -196,10 +232,19 @@ async function reportRefusal(
   const meaning = known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'
   note(`${[status, code, reason].filter(Boolean).join(' ')}: ${meaning}`)
   if (saved) {
-    const { payer, network } = readPayment(saved)
+    const { payer, network, amount, validBefore } = readPayment(saved)
     note(`paying address: ${payer} on ${network}`)
-    if (reason === 'insufficient_funds')
-      note(`Send USDC to this address. ${network === DEPLOYMENTS.testnet.network ? FAUCET : ''}`)
+    if (reason === 'insufficient_funds') {
+      const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
+      note(`It has less than the price of ${toUsdc(amount)} USDC. Send USDC to this address.${faucet}`)
+      note(`Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`)
+      const address = options.key && (await signerOf(options.key)).address
+      if (address !== undefined && !isSameAddress(address, payer))
+        note(
+          `The key file has the address ${address}: to pay with it now, add --new-payment. ` +
+            'Both payments can be charged if the first address gets the money before that time.',
+        )
+    }
   }
   // A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier,
   // the outcome above says what to do.

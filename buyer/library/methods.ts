@@ -10,7 +10,7 @@ import { resolve, type ResolveResponse } from '../../agent/operation/resolve.ts'
 import type { Candidate, companyResponseSchema, dataErrorSchema } from '../../agent/operation/result.ts'
 import { search, type SearchResponse } from '../../agent/operation/search.ts'
 import { readAnswer } from '../../agent/payment/receipt/read.ts'
-import type { Buy } from './buy.ts'
+import type { Buy, CallOptions } from './buy.ts'
 import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { restRequest, toBaseUrl, type PurchaseRequest } from './purchase-request.ts'
 import { locationOf } from './storage.ts'
@@ -78,8 +78,8 @@ export function createMethods(url: string | undefined, buy: Buy): BuyerMethods {
 }
 
 /** @throws a PurchaseError for a refusal, which has its code, and for an answer without a payment or a receipt */
-export async function buyAnswer(buy: Buy, request: PurchaseRequest, key?: string) {
-  const bought = await buy(request, key)
+export async function buyAnswer(buy: Buy, request: PurchaseRequest, options?: CallOptions) {
+  const bought = await buy(request, options)
   const { status, entry, outcome, receipt } = bought
   const file = entry && locationOf(entry)
   if (status !== 200) {

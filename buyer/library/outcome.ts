@@ -1,22 +1,56 @@
-/** How a purchase ended: the one wording for the command line, the page, the library and MCP. */
+/**
+ * What is known of the money of a purchase, and what follows: one table for library, commands, MCP server, lists and
+ * page.
+ */
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 
-/**
- * `sold`: paid, with an answer. `not_sold`: certainly not charged. `not_sold_later`: the service refused the payment,
- * which is certain when it can no longer be settled. `settled_earlier`: the service says that it settled the payment
- * and has no answer for it. `unknown`: only a repetition with the same payment can tell.
- */
-export type Outcome =
-  { kind: 'sold' | 'not_sold' | 'settled_earlier' | 'unknown' } | { kind: 'not_sold_later'; certainFrom: Date }
+/** Whether the payment was charged, as far as it is known. */
+export type Charged = 'no' | 'unknown' | 'yes'
 
-/** The exit statuses of commands (contract 14.5). */
-export const EXIT_STATUSES: Record<Outcome['kind'], number> = {
-  sold: 0,
-  not_sold: 1,
-  settled_earlier: 4,
-  unknown: 4,
-  not_sold_later: 6,
+interface OutcomeDefinition {
+  charged: Charged
+  /**
+   * What the next call for the same request does. `use`: returns the saved answer, or buys anew if that is too old.
+   * `send`: sends the same payment again. `sign`: signs one new payment, once the service has refused this one as
+   * ended.
+   */
+  next: 'use' | 'send' | 'sign'
+  /** The exit status of commands (contract 14.5). */
+  exitStatus: number
+  /** One sentence for people. That of `not_sold_later` is in {@link describeOutcome}. */
+  sentence: string
 }
+
+const UNKNOWN = 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.'
+
+export const OUTCOMES = {
+  /** Paid, with an answer. */
+  sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Sold.' },
+  /** Certainly not charged. */
+  not_sold: { charged: 'no', next: 'sign', exitStatus: 1, sentence: 'Not sold, and nothing was charged.' },
+  /** The service refused the payment, which is certain when it can no longer be settled. */
+  not_sold_later: { charged: 'unknown', next: 'send', exitStatus: 6, sentence: '' },
+  /** The service says that it settled the payment and has no answer for it. */
+  settled_earlier: {
+    charged: 'unknown',
+    next: 'send',
+    exitStatus: 4,
+    sentence: REFUSALS.payment_already_settled.advice,
+  },
+  /** Only a repetition with the same payment can tell. */
+  unknown: { charged: 'unknown', next: 'send', exitStatus: 4, sentence: UNKNOWN },
+} as const satisfies Record<string, OutcomeDefinition>
+
+export type OutcomeKind = keyof typeof OUTCOMES
+
+export type Outcome = { kind: Exclude<OutcomeKind, 'not_sold_later'> } | { kind: 'not_sold_later'; certainFrom: Date }
+
+/** The exit status of a purchase that is sold, and whose answer stdout did not take (contract 14.5). */
+export const EXIT_UNDELIVERED = 5
+
+export const exitStatusOf = ({ kind }: Outcome): number => OUTCOMES[kind].exitStatus
+
+export const chargedBy = ({ kind }: Outcome): Charged => OUTCOMES[kind].charged
 
 /** The time from which the outcome is known, in milliseconds. Of several payments the last one counts. */
 export function knownFrom(outcome: Outcome): number {
@@ -24,29 +58,17 @@ export function knownFrom(outcome: Outcome): number {
   return outcome.kind === 'not_sold' ? 0 : Number.MAX_SAFE_INTEGER
 }
 
-/** One sentence, with the local time. */
 export function describeOutcome(outcome: Outcome): string {
-  if (outcome.kind !== 'not_sold_later') return SENTENCES[outcome.kind]
-  return `Not sold. This is certain from ${toTime(outcome.certainFrom)} on; other purchases are safe meanwhile.`
+  if (outcome.kind !== 'not_sold_later') return OUTCOMES[outcome.kind].sentence
+  return `Not sold. This is certain from ${toMoment(outcome.certainFrom)} on; other purchases are safe meanwhile.`
 }
 
-const SENTENCES = {
-  sold: 'Sold.',
-  not_sold: 'Not sold, and nothing was charged.',
-  settled_earlier: REFUSALS.payment_already_settled.advice,
-  unknown: 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.',
+/** The outcome in JSON output and in errors of the library. */
+export function outcomeJson(outcome: Outcome) {
+  const { charged, next } = OUTCOMES[outcome.kind]
+  const certain = outcome.kind === 'not_sold_later' && { certain_from: outcome.certainFrom.toISOString() }
+  return { outcome: outcome.kind, charged, next, ...certain }
 }
 
-/** The next full minute. */
-function toTime(date: Date): string {
-  const minute = new Date(Math.ceil(date.getTime() / 60_000) * 60_000)
-  return [minute.getHours(), minute.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
-}
-
-/** Whether the payment was charged, as far as it is known. */
-export type Charged = 'no' | 'unknown' | 'yes'
-
-export function chargedBy({ kind }: Outcome): Charged {
-  if (kind === 'sold') return 'yes'
-  return kind === 'not_sold' ? 'no' : 'unknown'
-}
+/** With date and zone. */
+export const toMoment = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`

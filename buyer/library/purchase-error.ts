@@ -17,9 +17,11 @@ const ADVICE = {
   spending_unknown: 'Restore the missing or damaged file, or wait until the next day in UTC.',
   purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
   outcome_unknown: 'Repeat the same request. The same payment is sent again and charged at most once.',
-  payment_refused: 'The same payment is sent until it ends. Then another is signed, by the library with maxAgeSeconds.',
+  payment_refused: 'Repeat the same request. The same payment is sent until it has ended, then a new one is signed.',
   service_unreachable: 'Start the service, or check its URL, and repeat the same request.',
   signature_failed: 'Read the error of the signer, and repeat the same request.',
+  aborted: 'Repeat the same request. A payment that was signed is sent again, and no other.',
+  new_payment_refused: 'Repeat the same request without the wish for a new payment.',
   storage_failed: 'Make the storage writable, and repeat the same request.',
   service_refused: 'Read the code of the answer, and change the request.',
   allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
@@ -92,6 +94,18 @@ export const failWith =
     throw new PurchaseError(code, message ?? (cause instanceof Error ? cause.message : String(cause)), { file, cause })
   }
 
+/** The error of a storage before a payment was sent, with the path and the code of the system. */
+export function storageFailed(cause: unknown, file?: string): PurchaseError {
+  if (cause instanceof PurchaseError) return cause
+  const { path = file, code } = cause as NodeJS.ErrnoException
+  const where = [path, code && `(${code})`].filter(Boolean).join(' ')
+  return new PurchaseError(
+    'storage_failed',
+    `The storage of the purchases failed: ${where || String(cause)}. Nothing was sent`,
+    { cause },
+  )
+}
+
 export interface ServiceAnswer {
   status: number
   /** The error code, if it is one of the contract. */
@@ -107,11 +121,12 @@ export function describeAnswer(answer: {
   status: number
   body: string
   paymentRequired?: string | null
+  reason?: string | undefined
 }): ServiceAnswer {
   const { status, body, paymentRequired = null } = answer
   const named = errorSchema.safeParse(parseDocument(body)).data?.error.code
   const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
   const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
   const reason = reasonSchema.safeParse(quoted && parseDocument(quoted)).data?.error
-  return { status, code, reason }
+  return { status, code, reason: reason ?? answer.reason }
 }

@@ -4,10 +4,12 @@
  * which is created and never replaced.
  */
 import * as z from 'zod'
+import { isPrivateKey } from '../../agent/payment/accounts.ts'
 import { decodeBase64 } from '../../store/base/base64.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { parseDocument } from '../../store/base/strict-json.ts'
-import { failWith, PurchaseError } from './purchase-error.ts'
+import { errorCode } from '../../store/base/error-code.ts'
+import { failWith, PurchaseError, storageFailed } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 import { locationOf, type PurchaseEntry } from './storage.ts'
 
@@ -18,7 +20,17 @@ const purchaseSchema = z.strictObject({
   /** The quote that was signed. */
   quote: z.record(z.string(), z.unknown()),
   signed_at: z.iso.datetime(),
-  answer: z.strictObject({ status: z.int(), body: z.string(), payment_response: z.string().nullable() }).nullable(),
+  answer: z
+    .strictObject({
+      status: z.int(),
+      body: z.string(),
+      payment_response: z.string().nullable(),
+      /** Why the payment was refused. */
+      reason: z.string().optional(),
+    })
+    .nullable(),
+  /** Whether the payment was sent once more and refused as ended, so that it was certainly never charged. */
+  ended: z.literal(true).optional(),
 })
 
 export type Purchase = z.infer<typeof purchaseSchema>
@@ -35,12 +47,33 @@ export const paidEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
   name: `${name.replace(/(\.paid)?\.json$/, '')}${PAID_SUFFIX}`,
 })
 
+const DELIVERED_SUFFIX = '.delivered.json'
+
+/** Exists once the caller has the paid answer of a purchase. */
+const deliveredEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
+  storage,
+  name: `${name.replace(/(\.paid)?\.json$/, '')}${DELIVERED_SUFFIX}`,
+})
+
+/** Writes that the caller has the whole answer. A failure is harmless: the answer is returned again, free. */
+export async function markDelivered(entry: PurchaseEntry, now: Date): Promise<void> {
+  const { storage, name } = deliveredEntry(entry)
+  await storage.create(name, `${JSON.stringify({ delivered_at: now.toISOString() })}\n`).catch(() => false)
+}
+
+export async function isDelivered(entry: PurchaseEntry): Promise<boolean> {
+  const { storage, name } = deliveredEntry(entry)
+  return (await storage.read(name)) !== undefined
+}
+
 /** Whether an entry beside the purchases has this name: a reservation of a day, or a receiver. */
 export const isOtherEntry = (name: string): boolean => /^(?:spending|receiver)-.*\.json$/.test(name)
 
-/** The names of the purchases of a storage, without those of paid answers. */
+/** The names of the purchases of a storage, without those of paid answers and marks. */
 export const listNames = async (storage: PurchaseEntry['storage']): Promise<string[]> =>
-  (await storage.list('')).filter((name) => !isOtherEntry(name) && !name.endsWith(PAID_SUFFIX))
+  (await storage.list('')).filter(
+    (name) => !isOtherEntry(name) && !name.endsWith(PAID_SUFFIX) && !name.endsWith(DELIVERED_SUFFIX),
+  )
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
 export const createPurchase = ({ storage, name }: PurchaseEntry, purchase: Purchase): Promise<boolean> =>
@@ -56,13 +89,20 @@ export async function findPurchase(entry: PurchaseEntry): Promise<Purchase | und
   return (await readEntry(paidEntry(entry))) ?? readEntry(entry)
 }
 
+/** With these errors of the system no file with this name can exist. */
+export const NO_FILE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EISDIR', 'ENAMETOOLONG'])
+
 async function readEntry(entry: PurchaseEntry): Promise<Purchase | undefined> {
   const file = locationOf(entry)
-  const unread = failWith('outcome_unknown', `${file} cannot be read`, file)
-  const text = await entry.storage.read(entry.name).catch(unread)
+  const text = await entry.storage.read(entry.name).catch((cause: unknown) => {
+    const code = errorCode(cause)
+    if (NO_FILE.has(code)) throw storageFailed(cause, file)
+    return failWith('outcome_unknown', `${file} cannot be read${code === undefined ? '' : ` (${code})`}`, file)(cause)
+  })
   if (text === undefined) return undefined
   const purchase = parsePurchase(parseJson(text))
   if (purchase) return purchase
+  if (isPrivateKey(text.trim())) throw new PurchaseError('request_unsupported', `${file} is a key file, not a purchase`)
   throw new PurchaseError('purchase_unreadable', `${file} is not the file of a purchase`, { file })
 }
 

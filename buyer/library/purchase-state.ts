@@ -1,10 +1,7 @@
-/**
- * The state of a purchase, derived from its file alone. Estimates, questions, summaries and signatures all use this
- * value.
- */
+/** What is known of a purchase from its file: its outcome, and whether another payment may be signed. */
 import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
-import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
 import type { Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
@@ -12,13 +9,6 @@ import { listNames, parsePayment, readPayment, readPurchase, type Purchase } fro
 import { requestedOperation } from './purchase-request.ts'
 import type { BuyerStorage, PurchaseEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
-
-/**
- * `paid`: it has an answer with a receipt. `open`: its payment may still be settled, or has been. `refused`: the
- * service refused the payment, which has ended since. `expired`: the payment has ended without a known outcome. `none`:
- * nothing was signed.
- */
-export type PurchaseState = 'none' | 'paid' | 'open' | 'refused' | 'expired'
 
 /** How far the clock of this machine may be ahead of the chain, which decides when an authorization ends. */
 const CLOCK_SKEW_MS = 60_000
@@ -37,12 +27,14 @@ export function isRefused(answer: { status: number; body: string } | null | unde
   return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
 }
 
-export function stateOf(purchase: Purchase | undefined, now: Date): PurchaseState {
-  if (!purchase) return 'none'
-  const { answer } = purchase
-  if (answer?.status === 200) return purchasedReceipt(purchase) === undefined ? 'open' : 'paid'
-  if (!hasEnded(purchase, now)) return 'open'
-  return isRefused(answer) ? 'refused' : 'expired'
+const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 404, 409])
+const PAYMENT_CODES: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
+
+/** The code by which the service has refused the request, which no payment changes. */
+export function decidingCode({ answer }: Purchase): RefusalCode | undefined {
+  const { status, code } = answer ? describeAnswer(answer) : {}
+  const isAboutRequest = code !== undefined && REFUSALS[code].status === status && !PAYMENT_CODES.has(code)
+  return isAboutRequest && REQUEST_STATUSES.has(status) ? code : undefined
 }
 
 /** When the payment certainly cannot be settled any more. One that cannot be read never ends. */
@@ -52,11 +44,21 @@ const endOf = (purchase: Purchase): number =>
 export const hasEnded = (purchase: Purchase, now: Date): boolean => endOf(purchase) <= now.getTime()
 
 /**
- * Whether another payment may be signed. An expired one is first sent once more; another is signed if that is refused.
+ * Whether the service, asked once more, has refused the payment as past its end, or has said that it was not settled.
+ * Only then is another one signed: not by the clock of this machine alone, nor after any other answer.
  */
-export function maySign(state: PurchaseState): boolean {
-  return state !== 'paid' && state !== 'open'
+export function endsUnsold(answer: { status: number; body: string; paymentRequired?: string | null }): boolean {
+  const { status, code, reason } = describeAnswer(answer)
+  if (status !== 402 || code === undefined) return false
+  return code === 'payment_failed' || reason === 'invalid_exact_evm_payload_authorization_valid_before'
 }
+
+/**
+ * Whether the next call may sign another payment, for estimates: the payment has ended by the clock of this machine,
+ * and the service has to confirm that first.
+ */
+export const mayBeReplaced = ({ purchase, outcome }: ListedPurchase, now: Date): boolean =>
+  purchase.ended === true || (outcome.kind !== 'sold' && hasEnded(purchase, now))
 
 export interface ListedPurchase {
   /** That of the entry. */
@@ -64,29 +66,30 @@ export interface ListedPurchase {
   purchase: Purchase
   /** Undefined for a request of no paid operation. */
   operation: Operation | undefined
-  state: PurchaseState
+  outcome: Outcome
   /** Micro-USDC. */
   amount: number
 }
 
-type Purchases = readonly Pick<ListedPurchase, 'state' | 'amount'>[]
+type Purchases = readonly Pick<ListedPurchase, 'outcome' | 'amount'>[]
 
 /** Micro-USDC. */
 const sumOf = (purchases: Purchases): number => purchases.reduce((sum, { amount }) => sum + amount, 0)
 
 /** Micro-USDC of the purchases with an answer. */
-export const paidAmount = (purchases: Purchases): number => sumOf(purchases.filter(({ state }) => state === 'paid'))
+export const paidAmount = (purchases: Purchases): number =>
+  sumOf(purchases.filter(({ outcome }) => outcome.kind === 'sold'))
 
-/** Micro-USDC that is paid or may still be: all purchases except the refused ones. */
+/** Micro-USDC that is paid or may still be. */
 export const committedAmount = (purchases: Purchases): number =>
-  sumOf(purchases.filter(({ state }) => state !== 'refused'))
+  sumOf(purchases.filter(({ outcome }) => outcome.kind !== 'not_sold'))
 
 /** @throws PurchaseError for a damaged entry */
 export async function readListed(entry: PurchaseEntry, now: Date): Promise<ListedPurchase> {
   const purchase = await readPurchase(entry)
   const operation = requestedOperation(purchase.request, OPERATIONS)
   const amount = Number(readPayment(purchase).amount)
-  return { name: entry.name, purchase, operation, state: stateOf(purchase, now), amount }
+  return { name: entry.name, purchase, operation, outcome: outcomeOf(purchase, now), amount }
 }
 
 /** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
@@ -96,23 +99,30 @@ export async function listPurchases(storage: BuyerStorage, now: Date): Promise<L
   return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
 }
 
+/** How the purchase ended, from its file alone. */
+export function outcomeOf(purchase: Purchase, now: Date): Outcome {
+  const { answer, ended } = purchase
+  if (purchasedReceipt(purchase) !== undefined) return { kind: 'sold' }
+  if (ended) return { kind: 'not_sold' }
+  if (answer && describeAnswer(answer).code === 'payment_already_settled') return { kind: 'settled_earlier' }
+  if (!isRefused(answer)) return { kind: 'unknown' }
+  return hasEnded(purchase, now)
+    ? { kind: 'not_sold' }
+    : { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }
+}
+
 /** How the purchase ended, from its file and, if a node is named, from the chain. */
-export async function outcomeOf(
+export async function observedOutcome(
   purchase: Purchase,
   now: Date,
   readAuthorization?: ReadAuthorization,
 ): Promise<Outcome> {
-  const { answer } = purchase
-  const state = stateOf(purchase, now)
-  if (state === 'paid') return { kind: 'sold' }
-  if (state === 'refused') return { kind: 'not_sold' }
-  const onChain = readAuthorization ? await readOnChain(purchase, readAuthorization) : 'open'
+  const outcome = outcomeOf(purchase, now)
+  if (outcome.kind === 'sold' || outcome.kind === 'not_sold' || !readAuthorization) return outcome
+  const onChain = await readOnChain(purchase, readAuthorization)
   if (onChain === 'ended' || onChain === 'unfunded') return { kind: 'not_sold' }
-  // The service settled the payment, and has no answer for it.
-  if (answer && describeAnswer(answer).code === 'payment_already_settled') return { kind: 'settled_earlier' }
-  if (onChain === 'used') return { kind: 'sold' }
-  if (!isRefused(answer) || hasEnded(purchase, now)) return { kind: 'unknown' }
-  return { kind: 'not_sold_later', certainFrom: new Date(endOf(purchase)) }
+  if (onChain === 'used' && outcome.kind !== 'settled_earlier') return { kind: 'sold' }
+  return outcome
 }
 
 function readOnChain(purchase: Purchase, readAuthorization: ReadAuthorization): Promise<AuthorizationState> {

@@ -7,6 +7,11 @@ export type PurchaseStep =
   /** The service asks for a payment. Nothing is signed unless every check has passed. */
   | { kind: 'quoted'; quote: DecodedQuote['requirements']; checks: readonly QuoteCheck[] }
   | { kind: 'signing'; address: string; typed: AuthorizationTypedData }
+  /**
+   * An earlier call has bought the answer, and did not return it. `returned`: it is returned now, and nothing is
+   * charged. `left`: it is older than a day, and another one is bought.
+   */
+  | { kind: 'returned' | 'left'; file: string; signedAt: string }
   /** The payment is on disk. */
   | { kind: 'stored'; file: string; payer: string }
   /** `attempt` is 1 at first. */

@@ -6,7 +6,7 @@ import type { CommandResult } from '../../agent/command-line/context.ts'
 import { TableError } from '../table/table-error.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { refuse, type Client } from '../target.ts'
-import { describeOutcome, EXIT_STATUSES } from '../library/outcome.ts'
+import { describeOutcome, exitStatusOf } from '../library/outcome.ts'
 import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
 import type { RowCells } from './rows.ts'
 
@@ -142,7 +142,7 @@ async function finish(command: Command, { context }: Client, run: () => Promise<
     // That one payment was not charged says nothing about the others.
     const outcome = cause.outcome.kind === 'not_sold' ? '' : `${describeOutcome(cause.outcome)} `
     note(`${outcome}The same command continues, and pays nothing twice.`)
-    return EXIT_STATUSES[cause.outcome.kind]
+    return exitStatusOf(cause.outcome)
   })
   context.finish(result)
 }

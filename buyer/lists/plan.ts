@@ -2,7 +2,6 @@
  * What each row of a list buys, what is paid already and what the rest costs. The plan reads the purchases, so no row
  * is paid twice if list, options or versions change. Runs in browsers too.
  */
-import { maySign } from '../library/purchase-state.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { purchaseName } from '../library/buyer.ts'
 import type { BuyerStorage } from '../library/storage.ts'
@@ -14,7 +13,7 @@ import { amountOf, type Mode } from '../../agent/payment/terms.ts'
 import type { List, ListedRow } from './list.ts'
 import {
   batchRows,
-  readPaidResult,
+  readKnownResult,
   readPurchasedRows,
   rowKey,
   type Batch,
@@ -32,7 +31,7 @@ export interface PlannedRow {
   operation: Operation | undefined
   /** Whether a person has chosen the number that the operation looks up. */
   isChosen: boolean
-  /** Known without a purchase: the candidate that a person has chosen. */
+  /** Known without a purchase: the candidate that a person has chosen, or an earlier refusal of the request. */
   known: RowResult | undefined
 }
 
@@ -86,12 +85,16 @@ async function planRow(
   const { operation } = listed
   const number = listed.kind === 'empty' ? undefined : choices?.get(reviewKey(listed.cells))
   const parsed = number === undefined ? undefined : parseOperation(lookup, { company_number: number })
-  if (number === undefined || parsed?.kind !== 'valid') return { listed, operation, isChosen: false, known: undefined }
-  const chosen = parsed.operation
-  const isBought = !maySign(rows.get(rowKey(baseUrl, chosen))?.state ?? 'none')
   const saved = operation && rows.get(rowKey(baseUrl, operation))
-  const result = !isBought && saved && (await readPaidResult(storage, operation, saved))
-  return { listed, operation: chosen, isChosen: true, known: result ? choose(result, number) : undefined }
+  if (number === undefined || parsed?.kind !== 'valid') {
+    const known =
+      operation && saved?.state.kind === 'decided' ? await readKnownResult(storage, operation, saved) : undefined
+    return { listed, operation, isChosen: false, known }
+  }
+  const chosen = parsed.operation
+  const isBought = (rows.get(rowKey(baseUrl, chosen))?.state.kind ?? 'unpaid') !== 'unpaid'
+  const result = operation && saved && !isBought ? await readKnownResult(storage, operation, saved) : undefined
+  return { listed, operation: chosen, isChosen: true, known: result && choose(result, number) }
 }
 
 /** The batches of the rows that have no purchase, in the order of the list. */
@@ -107,7 +110,7 @@ function newBatches(operations: ReadonlyMap<string, Operation>, { rows, refused 
       const request = restRequest(baseUrl, parsed.operation)
       const batch: Batch = { request, items: itemsOf(parsed.operation) }
       const isRefused = refused.has(purchaseName(request))
-      return isRefused ? [] : batchRows(baseUrl, batch, { state: 'none', entry: undefined })
+      return isRefused ? [] : batchRows(baseUrl, batch, { state: { kind: 'unpaid' }, entry: undefined })
     }).flat()
   })
 }
@@ -122,11 +125,11 @@ function estimate(operations: ReadonlyMap<string, Operation>, { rows }: Purchase
   const counts = { paid: 0, open: 0, toPay: 0, left: 0, payments: 0 }
   const counted = new Set<Batch>()
   for (const [key, operation] of operations) {
-    const { state, item } = rows.get(key) ?? { state: 'none' as const }
-    if (state === 'paid') counts.paid += 1
-    else if (state === 'open') counts.open += 1
+    const { state, item } = rows.get(key) ?? { state: { kind: 'unpaid' } }
+    if (state.kind === 'paid' || state.kind === 'decided') counts.paid += 1
+    else if (state.kind === 'open') counts.open += 1
     else counts.toPay += 1
-    if (!maySign(state) || (item && counted.has(item.batch))) continue
+    if (state.kind !== 'unpaid' || (item && counted.has(item.batch))) continue
     if (item) counted.add(item.batch)
     counts.payments += 1
     counts.left += limitOfRows(options, item?.batch.items ?? [operation])

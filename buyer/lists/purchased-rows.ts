@@ -4,7 +4,7 @@ import { purchaseName } from '../library/buyer.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
 import { readPurchase } from '../library/purchase-file.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
-import { readListed, type ListedPurchase, type PurchaseState } from '../library/purchase-state.ts'
+import { decidingCode, mayBeReplaced, readListed, type ListedPurchase } from '../library/purchase-state.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
@@ -26,9 +26,15 @@ export function rowKey(baseUrl: string, operation: Operation): string {
   return purchaseName(restRequest(baseUrl, operation))
 }
 
+/**
+ * What a run does for a row. `paid`: reads the answer. `decided`: shows the refusal of the request. `open`: sends the
+ * payment again. `unpaid`: signs a payment, after it has sent one that has ended once more.
+ */
+type RowState = { kind: 'paid' | 'open' | 'unpaid' } | { kind: 'decided'; code: RefusalCode }
+
 /** The purchase of a row: its own, or a batch of which it is an item. */
 export interface RowPurchase {
-  state: PurchaseState
+  state: RowState
   /** The entry in the storage. Undefined before the purchase. */
   entry: string | undefined
   /** The batch, and the place of the row in it. */
@@ -40,7 +46,7 @@ export interface PurchasedRows {
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
   /** All purchases of the folder, without their answers, which would need much memory. */
-  all: Pick<ListedPurchase, 'state' | 'amount'>[]
+  all: Pick<ListedPurchase, 'outcome' | 'amount'>[]
   open: ListedPurchase[]
 }
 
@@ -57,9 +63,10 @@ export async function readPurchasedRows(
   // The newest purchase of a request, which is read last, decides.
   for (const { entry, name } of entries.toSorted((one, other) => one.index - other.index)) {
     const found = await readListed({ storage, name: entry }, now)
-    const { purchase, operation, state, amount } = found
-    bought.all.push({ state, amount })
-    if (state === 'open') bought.open.push(found)
+    const { purchase, operation, outcome, amount } = found
+    const state = rowStateOf(found, now)
+    bought.all.push({ outcome, amount })
+    if (state.kind === 'open') bought.open.push(found)
     const code = purchase.answer && describeAnswer(purchase.answer).code
     if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
     else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
@@ -69,17 +76,25 @@ export async function readPurchasedRows(
   return bought
 }
 
+function rowStateOf(listed: ListedPurchase, now: Date): RowState {
+  if (listed.outcome.kind === 'sold') return { kind: 'paid' }
+  const code = decidingCode(listed.purchase)
+  if (code !== undefined) return { kind: 'decided', code }
+  return { kind: mayBeReplaced(listed, now) ? 'unpaid' : 'open' }
+}
+
 export function batchRows(baseUrl: string, batch: Batch, purchase: RowPurchase): [string, RowPurchase][] {
   return batch.items.map((operation, at) => [rowKey(baseUrl, operation), { ...purchase, item: { batch, at } }])
 }
 
-/** The result of a row whose purchase is paid, without asking the service. */
-export async function readPaidResult(
+/** The result of a row whose purchase is paid or decided, without asking the service. */
+export async function readKnownResult(
   storage: BuyerStorage,
   operation: Operation,
   { state, entry, item }: RowPurchase,
 ): Promise<RowResult | undefined> {
-  if (state !== 'paid' || entry === undefined) return undefined
+  if (state.kind === 'decided') return { kind: 'refused', code: state.code }
+  if (state.kind !== 'paid' || entry === undefined) return undefined
   const { answer } = await readPurchase({ storage, name: entry })
   const body = parseJson(answer?.body ?? '')
   return item ? batchResults(item.batch, body, entry)[item.at] : toResult(operation, body, entry)

@@ -12,8 +12,8 @@ import { resolve } from '../../agent/operation/resolve.ts'
 import { DEPLOYMENTS, toUsdc } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { describeOutcome, EXIT_STATUSES, knownFrom } from '../library/outcome.ts'
-import { committedAmount, outcomeOf, paidAmount, type ListedPurchase } from '../library/purchase-state.ts'
+import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'
+import { committedAmount, observedOutcome, paidAmount, type ListedPurchase } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
@@ -109,7 +109,7 @@ async function reportOpen(
   { readAuthorization }: ReconcileOptions,
   open: readonly ListedPurchase[],
 ): Promise<CommandResult> {
-  const outcomes = await Promise.all(open.map(({ purchase }) => outcomeOf(purchase, now(), readAuthorization)))
+  const outcomes = await Promise.all(open.map(({ purchase }) => observedOutcome(purchase, now(), readAuthorization)))
   const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
@@ -117,7 +117,7 @@ async function reportOpen(
     `${doubtful.length} payments, ${toUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
   )
   // A charge that only the chain shows has no answer yet.
-  return EXIT_STATUSES[last.kind] || EXIT_STATUSES.unknown
+  return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */

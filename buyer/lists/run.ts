@@ -155,7 +155,7 @@ export async function buyRequest(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 1) await runtime.sleep(PAUSE_MS)
     try {
-      const { body, receipt, entry } = await buyAnswer(buyer, request, key)
+      const { body, receipt, entry } = await buyAnswer(buyer, request, key === undefined ? {} : { key })
       if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
     } catch (cause) {
       const { code, answer, file } = cause instanceof PurchaseError ? cause : {}

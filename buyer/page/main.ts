@@ -2,7 +2,7 @@
  * The page. The URL is the question, and the stored purchases are the answers: a reload, Back or another tab shows what
  * was bought, and continues what is open.
  */
-import { isRefused, outcomeOf } from '../library/purchase-state.ts'
+import { outcomeOf } from '../library/purchase-state.ts'
 import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
 import { present, showAnswer, withdraw } from './answers.ts'
@@ -48,7 +48,7 @@ async function show(bought: Bought | undefined): Promise<void> {
   const { status = 0, body = '' } = purchase.answer ?? {}
   if (status !== 200) {
     const answer = describeAnswer({ status, body })
-    const outcome = await outcomeOf(purchase, new Date())
+    const outcome = outcomeOf(purchase, new Date())
     throw new PurchaseError('service_refused', `The service answered ${status}`, { answer, outcome, file })
   }
   const shown = showAnswer(operation, JSON.parse(body) as object, location.hash.slice(1))
@@ -75,7 +75,7 @@ function openLists() {
   return import('./lists.ts')
 }
 
-const isUnanswered = ({ state, purchase }: Bought): boolean => state !== 'paid' && !isRefused(purchase.answer)
+const isUnanswered = ({ outcome }: Bought): boolean => outcome.kind === 'unknown'
 
 /** Sends the payments again whose answers no document has seen. The list of the purchases says how they have ended. */
 async function resumeAll(): Promise<void> {

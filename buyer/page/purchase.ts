@@ -95,10 +95,17 @@ export async function connect(amount: number): Promise<Signer> {
   return connectWallet(amount, waiting.signal)
 }
 
-/** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age */
+/** @param maxAgeSeconds without it, a stored answer or payment is used, whatever its age, and nothing is signed */
 async function request(operation: Operation, key: Signer, maxAgeSeconds?: number): Promise<Bought | undefined> {
   const expected = { payTo: 'published', amountMax: priceOf(operation) }
-  const buyer = openBuyer({ ...SHARED, url: baseUrl, key, expected, maxAgeSeconds })
+  const buyer = openBuyer({
+    ...SHARED,
+    url: baseUrl,
+    key,
+    expected,
+    maxAgeSeconds,
+    isResumed: maxAgeSeconds === undefined,
+  })
   await buyAnswer(buyer, restRequest(baseUrl, operation))
   return findBought(operation)
 }

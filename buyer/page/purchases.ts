@@ -1,6 +1,5 @@
 /** The purchases of this browser as a table, and their removal after a question. */
 import { describeOutcome, purchaseName } from '../library/buyer.ts'
-import { outcomeOf } from '../library/purchase-state.ts'
 import { button, link, save, table, type Content } from './elements.ts'
 import { urlOf } from './question.ts'
 import { readPurchases, storage, type Bought } from './storage.ts'
@@ -16,7 +15,7 @@ export async function showPurchases(): Promise<void> {
 }
 
 async function showRow(bought: Bought): Promise<Content[]> {
-  const { operation, purchase, state, amount, name } = bought
+  const { operation, purchase, outcome, amount, name } = bought
   const { definition, input } = operation
   const inputs = input['inputs']
   const asked = Array.isArray(inputs) ? [plural(inputs.length, 'row')] : Object.values(input)
@@ -26,13 +25,16 @@ async function showRow(bought: Bought): Promise<Content[]> {
     definition.kind === 'batch' ? title : link(urlOf(definition.name, input), title),
     usdc(amount),
     MOMENT.format(new Date(purchase.signed_at)),
-    describeOutcome(await outcomeOf(purchase, new Date())),
+    describeOutcome(outcome),
     [
       button('Download', () => save(`purchase-${name}`, JSON.stringify(purchase))),
-      state === 'open' ? [] : [' ', button('Delete', () => void remove(purchaseName(purchase.request), title))],
+      isOpen(bought) ? [] : [' ', button('Delete', () => void remove(purchaseName(purchase.request), title))],
     ],
   ]
 }
+
+/** Whether the payment may still be settled, or was without an answer. */
+const isOpen = ({ outcome }: Bought): boolean => outcome.kind !== 'sold' && outcome.kind !== 'not_sold'
 
 /**
  * Removes the purchases of a request together, because a remaining older one would be taken for the newest. Keeps them
@@ -40,8 +42,7 @@ async function showRow(bought: Bought): Promise<Content[]> {
  */
 async function remove(name: string, title: string): Promise<void> {
   const same = (await readPurchases()).filter(({ purchase }) => purchaseName(purchase.request) === name)
-  if (same.some(({ state }) => state === 'open'))
-    return alert('A payment of this request is open, so its purchases are kept.')
+  if (same.some(isOpen)) return alert('A payment of this request is open, so its purchases are kept.')
   if (!confirm(`${title}\nDelete ${plural(same.length, 'purchase')}? The answer cannot be fetched again.`)) return
   for (const entry of await storage.list(name)) await storage.remove(entry)
   location.reload()

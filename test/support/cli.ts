@@ -17,6 +17,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
   const context: CliContext = {
     environment: {},
     print: (line) => void lines.push(line),
+    flush: async () => undefined,
     stderr,
     now: () => new Date(),
     fetch,

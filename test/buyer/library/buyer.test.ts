@@ -75,8 +75,11 @@ describe('createBuyer', () => {
     (change: (url: string, init?: RequestInit) => Promise<Response>): typeof fetch =>
     (url, init) =>
       isPaying(init) ? change(url as string, init) : fetch(url, init)
-  const refusing = (status: number, code?: string) =>
-    answering(async () => Response.json({ error: { code } }, { status }))
+  const refusing = (status: number, code?: string, reason?: string) =>
+    answering(async () => {
+      const quote = Buffer.from(JSON.stringify({ error: reason })).toString('base64')
+      return Response.json({ error: { code } }, { status, ...(reason && { headers: { 'PAYMENT-REQUIRED': quote } }) })
+    })
 
   /** Lets `answer` answer requests for the key set. */
   const withKeySet =
@@ -375,19 +378,59 @@ describe('createBuyer', () => {
       expect((await purchases()).length).to.equal(2)
     }))
 
-  it('[15.3] replaces a refused payment after its expiry, if it may renew and the service refuses it again', async () => {
-    await failureOf(buyer({ fetch: refusing(402, 'payment_failed') }).fetch(urlOf(COMPANY)))
-    const at = (milliseconds: number) => ({ maxAgeSeconds: 0, now: () => new Date(Date.now() + milliseconds) })
-    const again = (milliseconds: number, ...answer: Parameters<typeof refusing>) =>
-      failureOf(buyer({ ...at(milliseconds), fetch: refusing(...answer) }).fetch(urlOf(COMPANY)))
-    await again(200_000, 402, 'payment_failed')
-    // That of a proxy, and two after which the payment is or can be settled.
-    for (const code of [undefined, 'payment_already_settled', 'payment_replay_conflict'])
-      await again(DAY_MS, code === undefined ? 402 : 409, code)
-    expect((await purchases()).length).to.equal(1)
-    await again(DAY_MS, 402, 'payment_failed')
-    expect((await purchases()).length).to.equal(2)
+  const isNew = async (...answer: Parameters<typeof refusing>) => {
+    const before = (await purchases()).length
+    await failureOf(
+      buyer({ fetch: refusing(...answer), now: () => new Date(Date.now() + DAY_MS) }).fetch(urlOf(COMPANY)),
+    )
+    return (await purchases()).length > before
+  }
+  const LATE = 'invalid_exact_evm_payload_authorization_valid_before'
+
+  for (const [end, answer] of [
+    ['says that it failed', [402, 'payment_failed']],
+    ['finds it past its end', [402, 'payment_invalid', LATE]],
+  ] as [string, Parameters<typeof refusing>][]) {
+    it(`[15.3] signs another payment once the service, asked once more, ${end}, never by the clock alone`, async () => {
+      await failureOf(buyer({ fetch: refusing(402, 'payment_rejected', 'insufficient_funds') }).fetch(urlOf(COMPANY)))
+      // The answer of a proxy, two that are about another settlement, and refusals that may pass.
+      expect(await isNew(402)).to.equal(false)
+      for (const code of ['payment_already_settled', 'payment_replay_conflict'])
+        expect(await isNew(409, code)).to.equal(false)
+      expect(await isNew(402, 'payment_rejected', 'insufficient_funds')).to.equal(false)
+      expect(await isNew(503, 'payment_outcome_unknown')).to.equal(false)
+      expect(await isNew(...answer)).to.equal(true)
+      expect((await purchases()).length).to.equal(2)
+    })
+  }
+
+  it('[15.3] signs one payment a call, if each is refused as past its end', async () => {
+    for (const count of [1, 2, 3]) {
+      expect(await isNew(402, 'payment_invalid', LATE)).to.equal(true)
+      expect((await purchases()).length).to.equal(count)
+    }
   })
+
+  it('[15.3] returns an answer that no call has returned, whatever maxAgeSeconds is, and after a day buys', () =>
+    paysTimes(2, async () => {
+      const first = await (await buyer().fetch(urlOf(COMPANY))).text()
+      const marks = (await readdir(folder)).filter((name) => name.endsWith('.delivered.json'))
+      expect(marks).to.have.length(1)
+      // As a process that ended before its promise was fulfilled.
+      await rm(join(folder, marks[0] ?? ''))
+      const path = paidEntry({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
+      const buyAfter = async (days: number) => {
+        const saved = await readPurchase(path)
+        await writePurchase(path, { ...saved, signed_at: new Date(Date.now() - days * DAY_MS).toISOString() })
+        const steps: string[] = []
+        const one = buyer({ maxAgeSeconds: 0, onStep: ({ kind }) => void steps.push(kind) })
+        const answer = await (await one.fetch(urlOf(COMPANY))).text()
+        return { answer, steps }
+      }
+      expect(await buyAfter(0.9)).to.deep.equal({ answer: first, steps: ['returned'] })
+      await rm(join(folder, marks[0] ?? ''))
+      expect((await buyAfter(1.1)).steps.slice(0, 2)).to.deep.equal(['left', 'quoted'])
+    }))
 
   it('[15.1] has defaults on the testnet with the URL of the service, and a method for each operation', () =>
     paysTimes(6, async () => {
@@ -476,21 +519,39 @@ describe('createBuyer', () => {
     }
   })
 
-  it('rejects an aborted call, and the next call returns the answer of the same purchase', () =>
+  it('[15.4] signs nothing for a call that is aborted before, and names the file of one that is aborted after', () =>
     paysTimes(1, async () => {
       const aborting = new AbortController()
       const slow = answering(async (url, init) => {
         aborting.abort(new Error('stopped'))
         return fetch(url, init)
       })
-      const one = buyer({ fetch: slow })
-      const stopped = (path: string, { signal }: AbortController) =>
-        one.fetch(urlOf(path), { signal }).catch((cause: unknown) => String(cause))
-      const beforeRequest = new AbortController()
-      const calls = [stopped('company/1002', beforeRequest), stopped(COMPANY, aborting)]
-      beforeRequest.abort(new Error('stopped'))
-      expect(await Promise.all(calls)).to.deep.equal(['Error: stopped', 'Error: stopped'])
-      expect((await one.fetch(urlOf(COMPANY))).status).to.equal(200)
+      const quoting = new AbortController()
+      const stopped = (path: string, { signal }: AbortController, send: typeof fetch) =>
+        failureOf(buyer({ fetch: send }).fetch(urlOf(path), { signal }))
+      const whileQuoted: typeof fetch = (url, init) => {
+        quoting.abort(new Error('stopped'))
+        return fetch(url, init)
+      }
+      const before = await stopped('company/1002', quoting, whileQuoted)
+      expect(before).to.include({ code: 'aborted', charged: 'no', file: undefined })
+      const after = await stopped(COMPANY, aborting, slow)
+      expect(after).to.include({ code: 'aborted', charged: 'unknown' })
+      expect(after.file).to.equal(join(folder, (await purchases())[0] ?? ''))
+      expect((await buyer().fetch(urlOf(COMPANY))).status).to.equal(200)
+      expect(await purchases()).to.have.length(1)
+    }))
+
+  it('[15.4] goes on for the calls that wait, if another call for the same request is aborted', () =>
+    paysTimes(1, async () => {
+      const aborting = new AbortController()
+      const one = buyer()
+      const stopped = failureOf(one.fetch(urlOf(COMPANY), { signal: aborting.signal }))
+      const other = one.fetch(urlOf(COMPANY))
+      await new Promise((resolve) => void setImmediate(resolve))
+      aborting.abort()
+      expect((await stopped).code).to.equal('aborted')
+      expect((await other).status).to.equal(200)
     }))
 
   it('[15.4] says that the outcome is unknown if the entry cannot be read, and buys once when it can', () =>

@@ -213,7 +213,11 @@ describe('the client', () => {
     meta = { access }
     card = {}
     keptBefore = undefined
+    change = {}
   })
+
+  /** What the next commands get in place of the usual context. */
+  let change: Parameters<typeof runCommand>[1]
 
   async function client(...args: string[]): Promise<number> {
     const stderr = new Writable({
@@ -228,6 +232,7 @@ describe('the client', () => {
       stderr,
       sleep: async (milliseconds) => void slept.push(milliseconds),
       fetch: service,
+      ...change,
     })
     return code
   }
@@ -271,6 +276,92 @@ describe('the client', () => {
     expect(new Set(paymentsSent()).size).to.equal(1)
     expect(await client('--retry', purchasePath())).to.equal(0)
     expect(printed.at(-1)).to.contain('nothing was charged again')
+  })
+
+  const reject = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
+
+  for (const retry of [false, true])
+    it(`[14.5, 14.18] exits with 5 if stdout does not take the answer, and prints it again free (--retry: ${retry})`, async () => {
+      change = { flush: reject('ENOSPC') }
+      expect(await client('lookup', '1')).to.equal(5)
+      const file = purchasePath()
+      expect(printed.slice(-2)).to.deep.equal([
+        `The answer could not be written (ENOSPC). It is in ${file}.`,
+        'It is sold. The same command prints it again, and nothing is charged.',
+      ])
+      if (retry) expect(await client('--retry', file)).to.equal(5)
+      change = {}
+      ;[printed, stdout] = [[], []]
+      const before = paymentsSent().length
+      expect(await client('lookup', '1')).to.equal(0)
+      expect(paymentsSent()).to.have.length(before)
+      expect(printed[0]).to.match(/^This answer was bought at \S+ and not printed\. It is printed now/)
+      expect(JSON.parse(stdout.join('\n'))).to.have.nested.property('company.company_number', '1')
+      await client('lookup', '1')
+      expect(new Set(paymentsSent()).size).to.equal(2)
+    })
+
+  it('[14.18] says after a signal what is known of the money, and continues with the same payment', async () => {
+    const stopping = new AbortController()
+    change = {
+      interrupted: () => stopping.signal,
+      fetch: async (...input) => (stopping.abort('SIGINT'), service(...input)),
+    }
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(paymentsSent()).to.deep.equal([])
+    expect(printed.at(-1)).to.equal(describeOutcome({ kind: 'not_sold' }))
+    const later = new AbortController()
+    const paying: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) later.abort('SIGINT')
+      return service(input, init)
+    }
+    change = { interrupted: () => later.signal, fetch: paying }
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(stdout).to.deep.equal([])
+    expect(printed.slice(-2)).to.deep.equal([
+      OUTCOME_UNKNOWN,
+      `To send the same payment again: --retry ${purchasePath()}`,
+    ])
+    change = {}
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+  })
+
+  const INSUFFICIENT = {
+    status: 402,
+    headers: { 'PAYMENT-REQUIRED': btoa(JSON.stringify({ error: 'insufficient_funds' })) },
+    body: { error: { code: 'payment_rejected' } },
+  }
+
+  it('[14.18] signs with --new-payment only beside a payment that its account cannot pay, with another key', async () => {
+    const otherKey = join(directory, 'otherKey.key')
+    await writeFile(otherKey, `0x${'43'.repeat(32)}`, { mode: 0o600 })
+    expect(await client('lookup', '1', '--new-payment')).to.equal(1)
+    answers = [INSUFFICIENT, INSUFFICIENT, unknown]
+    expect(await client('lookup', '1')).to.equal(6)
+    expect(printed.join('\n')).to.match(
+      /It has less than the price of 0\.001 USDC\. .*\nUntil .* UTC the same command sends/,
+    )
+    expect(await client('lookup', '1', '--key-file', otherKey)).to.equal(6)
+    expect(printed.join('\n')).to.contain('to pay with it now, add --new-payment')
+    expect(await client('lookup', '1', '--new-payment')).to.equal(6)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+    expect(await client('lookup', '1', '--key-file', otherKey, '--new-payment')).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(2)
+    // A sold one is not replaced.
+    expect(await client('lookup', '1', '--new-payment')).to.equal(1)
+    expect(new Set(paymentsSent()).size).to.equal(2)
+  })
+
+  it('[14.5] exits with 2 for a path that cannot be that of a purchase, and says why', async () => {
+    expect(await client('--retry', directory)).to.equal(2)
+    expect(printed.at(-1)).to.contain(`${directory} (EISDIR)`)
+    expect(await client('--retry', join(directory, 'sandbox', 'buyer.key'))).to.equal(2)
+    expect(printed.at(-1)).to.contain('is a key file, not a purchase')
+    await writeFile(join(directory, 'purchases'), '')
+    expect(await client('lookup', '1')).to.equal(2)
+    expect(printed.at(-1)).to.match(/purchases\/\S+ \(ENOTDIR\)\. Nothing was sent/)
+    expect(paymentsSent()).to.deep.equal([])
   })
 
   it('[14.5] keeps the bought answer if a repetition is refused or has another answer, and exits with 4', async () => {
@@ -330,9 +421,9 @@ describe('the client', () => {
     printed = []
     expect(await client('purchases')).to.equal(0)
     expect(stdout.slice(-3).map((line) => line.split(/ {2,}/).slice(1, 4))).to.deep.equal([
-      ['operation', 'amount', 'state'],
-      ['lookup', '0.001 USDC', 'paid'],
-      ['resolve', '0.001 USDC', 'open'],
+      ['operation', 'amount', 'outcome'],
+      ['lookup', '0.001 USDC', 'sold'],
+      ['resolve', '0.001 USDC', 'unknown'],
     ])
     ;[printed, answers] = [[], [{ status: 501 }]]
     await client('lookup', '2')

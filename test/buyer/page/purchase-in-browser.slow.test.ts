@@ -89,7 +89,9 @@ describe('a purchase in the page', () => {
   it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
     await open()
     expect(
-      await service.transfersOf(() => ask('999').then(() => status(/Not sold. This is certain from \d\d:\d\d on/))),
+      await service.transfersOf(() =>
+        ask('999').then(() => status(/Not sold. This is certain from [-0-9]{10} \d\d:\d\d:\d\d UTC on/)),
+      ),
     ).to.equal(0)
     await click('#next a')
     await page.waitForFunction(`document.querySelector('#go')?.innerText.startsWith('Search')`)

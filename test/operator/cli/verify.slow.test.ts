@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { buyIntoFile, RUNTIME } from '../../../buyer/library/buy.ts'
 import { fileEntry } from '../../../buyer/library/folder-storage.ts'
+import { Progress } from '../../../buyer/library/progress.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../buyer/library/purchase-file.ts'
 import { a2aRequest, type PurchaseRequest } from '../../../buyer/library/purchase-request.ts'
 import { runCommand } from '../../support/cli.ts'
@@ -37,14 +38,17 @@ describe('[5.9.5] the command verify', function () {
     const headers: Record<string, string> = body === null ? {} : { 'Content-Type': 'application/json' }
     return buyAny(name, { method: body === null ? 'GET' : 'POST', url: `${service.url}${path}`, headers, body })
   }
-  const buyAny = (name: string, request: PurchaseRequest) =>
-    buyIntoFile({
+  const buyAny = (name: string, request: PurchaseRequest, progress = new Progress()) => {
+    const work = buyIntoFile({
+      progress,
       request,
       entry: fileEntry(pathOf(name)),
       key: service.buyerKey,
       approve: () => undefined,
       runtime: RUNTIME,
     })
+    return progress.wait(work)
+  }
   const verify = (...args: string[]) => runCommand(['verify', ...args])
   const verifyOffline = (...args: string[]) => runCommand(['verify', ...args, '--jwks', jwks], { fetch: noNetwork })
   const failedIn = ({ lines }: { lines: string[] }) => lines.flatMap((line) => /^(\S+) +FAILED/.exec(line)?.[1] ?? [])
