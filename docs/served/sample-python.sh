@@ -1,3 +1,3 @@
-# Only the standard library of Python. buyer.key has the private key of an account, with mode 0600.
+# uv installs the packages that the program names. buyer.key has the private key of an account, with mode 0600.
 curl -sO {{base_url}}/testnet-client.py
-python3 testnet-client.py --key-file buyer.key
+uv run testnet-client.py --key-file buyer.key

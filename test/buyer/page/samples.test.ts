@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import type { Context } from 'mocha'
 import { send } from '../../support/raw-http.ts'
 import { startTestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { findClientPython } from '../../support/testnet-client.ts'
 import { useService } from '../../support/use-service.ts'
 
 /** Packages are found from here. */
@@ -34,10 +36,13 @@ describe('the code samples of the page', () => {
     const env = { ...process.env, BUYER_KEY: service.buyerKey }
     return run(process.execPath, ['--input-type=module', '-e', code], { cwd: ROOT, env })
   }
-  const shell = async (code: string) => {
+  const shell = async (code: string, context: Context) => {
+    const client = await findClientPython(context)
     const cwd = await makeTemporaryDirectory()
     await writeFile(join(cwd, 'buyer.key'), service.buyerKey, { mode: 0o600 })
-    return run('sh', ['-c', code], { cwd })
+    await client.prepare(cwd)
+    // uv would install the packages of the program.
+    return run('sh', ['-c', code.replace('uv run ', `${client.python} `)], { cwd })
   }
   for (const [name, start, shown] of [
     ['fetch', node, 'SYNTHETIC TEST COMPANY LIMITED'],
@@ -45,9 +50,9 @@ describe('the code samples of the page', () => {
     ['MCP', node, 'candidates'],
     ['A2A', node, 'candidates'],
   ] as const)
-    it(`${name} pays once and prints the answer`, async () => {
+    it(`${name} pays once and prints the answer`, async function () {
       const paid = await service.transfersOf(async () => {
-        expect((await start(samples.get(name) ?? '')).stdout).to.contain(shown)
+        expect((await start(samples.get(name) ?? '', this)).stdout).to.contain(shown)
       })
       expect(paid).to.equal(1)
     })
