@@ -116,7 +116,6 @@ const schema = z.object({
   BASE_URL: baseUrl.optional(),
   DATA_DIR: notEmpty.default('./data'),
   DATASET: dataset.optional(),
-  ARCHIVE_DIRECTORY: notEmpty.optional(),
   TRUST_PROXY: wholeNumber(0, 9, 'must be the number of trusted proxies, 0 to 9').default(0),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, RATE_LIMIT_MAX).default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: flag.default('true'),
@@ -187,8 +186,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataDirectory,
     /** A local archive or a URL. Undefined for the sample of the sandbox. */
     dataset: values.DATASET ?? (facilitator.kind === 'sandbox' ? undefined : CRO_COMPANIES_LOCATION),
-    /** Where imported archives are kept. Undefined for none. */
-    archiveDirectory: values.ARCHIVE_DIRECTORY === undefined ? undefined : resolve(values.ARCHIVE_DIRECTORY),
     /** The number of reverse proxies that requests pass, each of which appends to `X-Forwarded-For`. */
     trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,

@@ -230,8 +230,8 @@ function openPayments(
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
 function startDataset(options: ServiceOptions, catalog: Catalog, onRetrieved: () => Promise<unknown>) {
   const { config, importSteps = openBuildProcesses(), now, random, timer, report } = options
-  const { dataDirectory, archiveDirectory, dataset: path } = config
-  const request = { dataDirectory, archiveDirectory, path, catalog, ...importSteps }
+  const { dataDirectory, dataset: path } = config
+  const request = { dataDirectory, path, catalog, ...importSteps }
   return startDailyRetrieval({ ...request, now, random, timer, report, onRetrieved })
 }
 

@@ -29,7 +29,7 @@ export const addImportCommand: AddCommand = (program, context) => {
       const { CRO_COMPANIES, SYNTHETIC } = await import('../../store/dataset/source.ts')
       const { openBuildProcesses } = await import('../../store/import/build-process.ts')
       const { importDataset } = await import('../../store/import/run.ts')
-      const { dataDirectory, archiveDirectory, facilitator } = await loadConfig(context)
+      const { dataDirectory, facilitator } = await loadConfig(context)
       const { now, print } = context
       const path = isUrl(source) ? source : resolve(source)
       await using catalog = new Catalog(dataDirectory)
@@ -38,7 +38,6 @@ export const addImportCommand: AddCommand = (program, context) => {
       const { info, changed, changes, compared, historyFailure } = await importDataset({
         ...processes,
         dataDirectory,
-        archiveDirectory,
         catalog,
         path,
         publication: synthetic ? SYNTHETIC : CRO_COMPANIES,

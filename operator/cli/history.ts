@@ -6,8 +6,8 @@ import { loadConfig } from './configuration.ts'
 import { companyKey } from '../../store/files/layout.ts'
 
 const HELP = `
-Each import writes the journal. An archive is given with its date, ARCHIVE=DATE or ARCHIVE=TIME, or has its facts beside
-it in ARCHIVE.json, which the service writes if ARCHIVE_DIRECTORY is set.
+Each import writes the journal. "build" adds files of days without an import, the oldest first. Files older than one in
+the journal are refused. docs/data.md says how to build a journal again.
 
 Examples:
   irish-company-agent history build 2026-01-01.zip=2026-01-01 2026-01-02.zip=2026-01-02
@@ -17,9 +17,9 @@ export const addHistoryCommand: AddCommand = (program, context) => {
   const history = program.command('history').description('Build or erase past records').addHelpText('after', HELP)
   history
     .command('build')
-    .description('add archives to the journal of DATA_DIR')
-    .argument('<archive...>', 'ARCHIVE=DATE, or an archive with ARCHIVE.json beside it')
-    .option('--synthetic', 'the records of archives without ARCHIVE.json are made up')
+    .description('add files of the register to the end of the journal of DATA_DIR')
+    .argument('<file...>', 'FILE=DATE or FILE=TIME, the oldest first')
+    .option('--synthetic', 'the records are made up')
     .action(async (archives: string[], { synthetic = false }: { synthetic?: boolean }) => {
       const { buildHistory } = await import('../../store/import/history.ts')
       const { dataDirectory } = await loadConfig(context)

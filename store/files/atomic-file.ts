@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { errorCode, ifMissing } from '../base/error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
-export const UNFINISHED_SUFFIX = '.tmp'
+const UNFINISHED_SUFFIX = '.tmp'
 
 /**
  * A temporary file older than this was left by a crash, or its writer is suspended. A suspended writer then fails, and

@@ -1,13 +1,13 @@
 /**
- * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the
- * order in which the files were added: a file can also be added between two others.
+ * Adds a file of the register to the journal, after all others: the journal is append-only, in the order of the times
+ * of its files.
  */
 import { storedEntries } from '../dataset/snapshot.ts'
 import type { Retrieval } from '../dataset/source.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
 import { snapshotFolder } from '../files/layout.ts'
-import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase, type StoredVersion } from './history-database.ts'
+import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase } from './history-database.ts'
 import { dateOf, stepKeyOf } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
@@ -16,26 +16,34 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
-/** Records retrievals of the register. Skips one whose records the journal already has for that day. */
+/** Records a retrieval of the register, and first the served one, which an import may have failed to record. */
 export async function recordRetrievals(request: {
   dataDirectory: string
-  retrievals: readonly Retrieval[]
+  served: Retrieval | undefined
+  file: Retrieval
+  /** An older file is then not recorded. Otherwise it is a failure. */
+  isForced?: boolean
 }): Promise<void> {
-  const { dataDirectory, retrievals } = request
+  const { dataDirectory, served, file, isForced = false } = request
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
-  for (const facts of retrievals) {
-    const entries = storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id))
-    if (!isOfKnownDay(history, facts)) recordFile(history, facts, entries)
+  const record = (facts: Retrieval) => {
+    if (isOfKnownDay(history, facts)) return
+    recordFile(history, facts, storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id)))
   }
+  if (served && !isOlder(history, served)) record(served)
+  if (!isForced || !isOlder(history, file)) record(file)
 }
 
-/** Whether this file, or the one before it, is of the same day and has the same records. */
+/** Whether the newest file is of the same day and has the same records. */
 function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: Retrieval): boolean {
-  const step = stepKeyOf(source)
-  const before = history.stepBefore(step)
-  const steps = before !== undefined && dateOf(before) === dateOf(step) ? [step, before] : [step]
-  return steps.some((each) => history.findStep(each)?.snapshot_id === snapshot_id)
+  const newest = history.stepBefore()
+  if (newest === undefined || dateOf(newest) !== dateOf(stepKeyOf(source))) return false
+  return history.findStep(newest)?.snapshot_id === snapshot_id
+}
+
+function isOlder(history: HistoryDatabase, { source }: Retrieval): boolean {
+  return stepKeyOf(source) <= (history.stepBefore() ?? '')
 }
 
 /** Numbers of the first file that one transaction writes. */
@@ -44,7 +52,7 @@ const FIRST_FILE_NUMBERS = 20_000
 /**
  * One transaction, unless the journal is empty.
  * @returns false if the journal has the file already
- * @throws StoreError if another file has the same times, or another process writes the first file
+ * @throws StoreError if the journal has a newer file, or another process writes the first one
  */
 export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): boolean {
   if (history.stepAfter() === undefined) {
@@ -53,12 +61,11 @@ export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: 
   }
   return history.write(() => {
     const step = stepKeyOf(facts.source)
-    const same = history.findStep(step)
-    if (same?.snapshot_id === facts.snapshot_id) return false
-    if (same) throw new StoreError('The journal has another file of the same time')
-    const before = history.stepBefore(step)
-    const hasSameRecords = before !== undefined && history.findStep(before)?.snapshot_id === facts.snapshot_id
-    if (!hasSameRecords) insertVersions(history, step, entries)
+    if (history.findStep(step)?.snapshot_id === facts.snapshot_id) return false
+    const newest = history.stepBefore() ?? ''
+    if (step <= newest)
+      throw new StoreError(`The journal has a file of ${dateOf(newest)}, and only a newer one can be added to it`)
+    if (history.findStep(newest)?.snapshot_id !== facts.snapshot_id) addVersions(history, step, entries)
     history.putStep(step, facts)
     return true
   })
@@ -94,12 +101,13 @@ function recordFirstFile(history: HistoryDatabase, facts: Retrieval, entries: St
   write(() => history.putStep(step, facts))
 }
 
-function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): void {
-  const place = { step, next: history.stepAfter(step) }
+/** Adds a version of each number about which the file says something else than the file before. */
+function addVersions(history: HistoryDatabase, step: string, entries: StoredEntries): void {
   for (const { key, entry, latest } of joined(history, entries)) {
-    // Most numbers have not changed since the newest version, which needs no read of it.
-    const isSame = latest !== undefined && latest.step <= step && latest.checksum.equals(checksumOf(entry))
-    if (!isSame) insertVersion(history, place, { key, entry })
+    if (latest?.checksum.equals(checksumOf(entry)) === true) continue
+    history.putVersion(key, { step, before: latest?.step, entry })
+    history.setLatest(key, { step, entry })
+    if (history.isErased(key)) eraseVersions(history, key)
   }
 }
 
@@ -127,54 +135,6 @@ function* latestVersions(history: HistoryDatabase) {
     after = range.at(-1)?.key
     if (range.length < RANGE_NUMBERS) return undefined
   }
-}
-
-/** Stores what a file says about a number, and what the next file says if that differs now. */
-function insertVersion(
-  history: HistoryDatabase,
-  /** `next` is undefined for the newest file. */
-  { step, next }: { step: string; next: string | undefined },
-  { key, entry }: { key: string; entry: Buffer },
-): void {
-  const { before, after, afterNext } = findNeighbours(history, key, step)
-  const entryBefore = before?.entry ?? ABSENT_BYTES
-  if (entryBefore.equals(entry)) return
-  history.putVersion(key, { step, before: before?.step, entry })
-  if (next !== undefined && after?.step === next) {
-    if (after.entry.equals(entry)) {
-      history.removeVersion(key, next)
-      link(history, key, { step, entry }, afterNext)
-    } else link(history, key, { step, entry }, after)
-  } else if (next !== undefined) {
-    // The next file has the entry of the file before again, so it begins a version of its own.
-    const restored = { step: next, before: step, entry: entryBefore }
-    history.putVersion(key, restored)
-    link(history, key, restored, after)
-  } else link(history, key, { step, entry }, undefined)
-  if (history.isErased(key)) eraseVersions(history, key)
-}
-
-/** The last version before a step, the first one after it, and the one after that. */
-function findNeighbours(history: HistoryDatabase, key: string, step: string) {
-  let after: StoredVersion | undefined
-  let afterNext: StoredVersion | undefined
-  for (const version of history.chain(key)) {
-    if (version.step < step) return { before: version, after, afterNext }
-    afterNext = after
-    after = version
-  }
-  return { before: undefined, after, afterNext }
-}
-
-/** Makes a version the one before `after`, or the newest one. */
-function link(
-  history: HistoryDatabase,
-  key: string,
-  version: Pick<StoredVersion, 'step' | 'entry'>,
-  after: StoredVersion | undefined,
-): void {
-  if (after) history.putVersion(key, { ...after, before: version.step })
-  else history.setLatest(key, version)
 }
 
 /**

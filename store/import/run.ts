@@ -17,7 +17,6 @@ import type { openBuildProcesses } from './build-process.ts'
 import type { ComparedWith, Finding } from './comparison.ts'
 import { downloadArchive, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
-import { keepArchive } from './kept-archive.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
 
@@ -37,7 +36,6 @@ interface ImportRequest extends ImportSteps {
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  archiveDirectory?: string | undefined
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
   /** Accepts a file that differs too much from the served snapshot. */
@@ -55,10 +53,7 @@ export interface ImportResult {
   changes: Dataset['changes']
   /** How a changed file differs from the snapshot that was served. */
   compared: Finding[]
-  /**
-   * Why the archive could not be kept or the journal could not be written. The next import then records this snapshot
-   * too.
-   */
+  /** Why the journal could not be written. The next import then records this snapshot too. */
   historyFailure?: unknown
 }
 
@@ -117,8 +112,7 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   }
   // Known records are sold at once: a service that was down for days must not wait for the journal.
   if (!isSwitch) await catalog.publish({ ...entry, changes: current.retrieval.changes })
-  const archivePath = isSwitch ? archive.download.path : undefined
-  const historyFailure = await recordHistory(request, { current, facts, archivePath })
+  const historyFailure = await recordHistory(request, { served: current?.retrieval, file: facts })
   throwIfStopped(signal)
   if (isSwitch) {
     await catalog.publish({ ...entry, changes })
@@ -128,19 +122,16 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
 }
 
 /**
- * Records the current snapshot too, because its import may have failed to. A journal that cannot be written does not
- * stop the import, because the current records are sold without it.
+ * A journal that cannot be written does not stop the import, because the current records are sold without it. A forced
+ * older file is sold and not recorded.
  * @returns why it could not be written
  */
 async function recordHistory(
-  { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
-  file: { current: CurrentSnapshot | undefined; facts: Retrieval; archivePath: string | undefined },
+  { dataDirectory, signal, isForced = false, record = recordRetrievals }: ImportRequest,
+  files: { served: Retrieval | undefined; file: Retrieval },
 ): Promise<unknown> {
-  const { current, facts, archivePath } = file
   try {
-    if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
-    const retrievals = current ? [current.retrieval, facts] : [facts]
-    await record({ dataDirectory, retrievals }, { signal })
+    await record({ dataDirectory, isForced, ...files }, { signal })
     return undefined
   } catch (cause) {
     return cause

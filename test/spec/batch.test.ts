@@ -1,9 +1,11 @@
 /** Batches over all transports: input, price, results, refusals, limits and replays (contract 4.11). */
+import { rm } from 'node:fs/promises'
 import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { historyFolder } from '../../store/files/layout.ts'
 import { answersOperation } from '../../buyer/library/purchase-request.ts'
-import { recordFiles } from '../support/journal.ts'
+import { recordFiles, type PastFile } from '../support/journal.ts'
 import { codeOf, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { BATCH, detailOf, expectCharges, messageOf, quoteOf, rpcBody, type Operation } from '../support/transports.ts'
@@ -225,11 +227,16 @@ describe('a batch with large records', () => {
 
   it('[4.5.10, 4.11.4] has an answer of at most 1020 KiB over every transport, over A2A also for the longest id', async () => {
     const asked = (date: string) => inDays({ company_number: '5', date })
+    const files: PastFile[] = []
     const record = (date: string, letters: number) => {
       const registered_address = { lines: ['A'.repeat(letters)], eircode: null }
       const entries = { 5: { ...SYNTHETIC_COMPANY, company_number: '5', registered_address } }
+      files.push({ updated: `${date}T08:00:00Z`, entries })
       return service.restart({
-        whileStopped: () => recordFiles(service.directory, [{ updated: `${date}T08:00:00Z`, entries }]),
+        async whileStopped() {
+          await rm(historyFolder(service.directory), { recursive: true })
+          await recordFiles(service.directory, files)
+        },
       })
     }
     await record('2026-01-01', 1)

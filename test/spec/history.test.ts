@@ -44,7 +44,7 @@ describe('the operations on earlier files', () => {
   const { service, get, rest, a2a, mcp, payFor, buy } = useService(() => startTestService({ now: () => now() }))
 
   before(async () => {
-    await recordFormer(service)
+    await service.restart({ whileStopped: () => recordFormer(service) })
   })
 
   for (const [operation, path] of OPERATIONS)

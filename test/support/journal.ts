@@ -1,6 +1,8 @@
 /** Journals for tests, written with the code of an import. */
-import { companyKey, companyNumberOf, snapshotFolder } from '../../store/files/layout.ts'
+import { rm } from 'node:fs/promises'
+import { companyKey, companyNumberOf, historyFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
+import { Catalog } from '../../store/dataset/catalog.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
 import { storedEntries } from '../../store/dataset/snapshot.ts'
@@ -55,17 +57,17 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
   }
 }
 
-/** Records an archive of an earlier time. */
+/** Replaces the journal by one of an archive of an earlier time and of the file that is served. */
 export async function recordArchive(dataDirectory: string, path: string, time: string): Promise<void> {
   const directory = await makeTemporaryDirectory()
-  const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
+  const { snapshot_id } = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
+  await rm(historyFolder(dataDirectory), { recursive: true, force: true })
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
-  const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }
-  recordFile(
-    history,
-    { ...FACTS, snapshot_id: info.snapshot_id, source },
-    storedEntries(snapshotFolder(directory, info.snapshot_id)),
-  )
+  const facts = { ...FACTS, snapshot_id, source: { ...SYNTHETIC, retrieved_at: time, source_updated_at: null } }
+  recordFile(history, facts, storedEntries(snapshotFolder(directory, snapshot_id)))
+  await using catalog = new Catalog(dataDirectory)
+  const served = catalog.retrieval()
+  if (served) recordFile(history, served, storedEntries(snapshotFolder(dataDirectory, served.snapshot_id)))
 }
 
 const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }

@@ -8,6 +8,7 @@ import { HistoryDatabase, type VersionEntry } from '../../../store/history/histo
 import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKeyOf } from '../../../store/history/step.ts'
+import { StoreError } from '../../../store/files/environment.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { sha256Hex } from '../../../store/base/canonical.ts'
 import { contentsOf } from '../../support/journal.ts'
@@ -70,14 +71,6 @@ function modelVersions(files: readonly File[], number: string): { at: number; en
   return versions
 }
 
-/** A shuffled copy; equal seeds give equal orders. */
-function shuffled<T>(items: readonly T[], seed: number): T[] {
-  return items
-    .map((item, index) => ({ item, order: sha256Hex(`${seed} ${index}`) }))
-    .toSorted((one, other) => (one.order < other.order ? -1 : 1))
-    .map(({ item }) => item)
-}
-
 describe('the journal', () => {
   let directory: string
   let history: HistoryDatabase
@@ -111,17 +104,25 @@ describe('the journal', () => {
     void journal.close()
   }
 
-  it('does not depend on the order in which files were added', async () => {
+  it('has what each file said', () => {
     for (const each of TEN) record(history, each)
+    expectModel(TEN)
+  })
+
+  it('knows the files that it has, and refuses every other one but a newer one with one line', () => {
+    const files = TEN.filter((_, at) => at !== 3)
+    for (const each of files) record(history, each)
     const contents = contentsOf(history)
-    for (let seed = 1; seed <= 6; seed += 1) {
-      await history.close()
-      directory = await makeTemporaryDirectory()
-      history = new HistoryDatabase(directory, { readOnly: false })
-      for (const each of shuffled(TEN, seed)) record(history, each)
-      expectModel(TEN)
-      expect(contentsOf(history)).to.deep.equal(contents)
-    }
+    for (const each of files) expect(record(history, each)).to.equal(false)
+    const [older, newest] = [TEN[3], { ...files.at(-1)!, register: {} }] as [File, File]
+    const before = { ...older, source: file('2025-12-31', {}).source }
+    for (const each of [older, newest, before])
+      expect(() => record(history, each)).to.throw(
+        StoreError,
+        /^The journal has a file of 2026-01-10, and only a newer one can be added to it$/,
+      )
+    expect(contentsOf(history)).to.deep.equal(contents)
+    expectModel(files)
   })
 
   it('begins again if the first file was interrupted', async () => {
@@ -168,17 +169,15 @@ describe('the journal', () => {
     expect(steps(history)).to.have.lengthOf(2)
   })
 
-  it('erases the past of a number, in whatever order files are added', async () => {
+  it('erases the past of a number, whenever it is erased', async () => {
     const digests = new Set<string>()
-    for (let seed = 0; seed < 10; seed += 1) {
-      const files = seed === 0 ? [...TEN] : shuffled(TEN, seed)
+    for (const erasedAt of TEN.keys()) {
       await history.close()
       directory = await makeTemporaryDirectory()
       history = new HistoryDatabase(directory, { readOnly: false })
-      for (const [index, each] of files.entries()) {
+      for (const [index, each] of TEN.entries()) {
         record(history, each)
-        if (index === seed % TEN.length)
-          for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
+        if (index === erasedAt) for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
       }
       for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
       digests.add(JSON.stringify(contentsOf(history)))

@@ -17,6 +17,7 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 const named = (number: string, name: string) => registerRow({ company_num: number, company_name: name })
 
 const FIRST = toCsv(named('1', 'ONE'), named('2', 'TWO'))
+const THIRD = toCsv(named('1', 'THIRD'), named('2', 'TWO'), named('3', 'THREE'))
 const SECOND = toCsv(named('1', 'ONE'), named('2', 'RENAMED'), named('3', 'THREE'))
 
 describe('an import and the journal', () => {
@@ -99,6 +100,20 @@ describe('an import and the journal', () => {
     await rm(historyFolder(directory), { recursive: true })
     expect((await importOn('2026-01-02', SECOND)).historyFailure).to.equal(undefined)
     expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
+  })
+
+  it('publishes a file older than the journal, and records it neither if it is forced nor else', async () => {
+    await importOn('2026-01-02', FIRST)
+    const contents = await readContents()
+    const older = await importOn('2026-01-01', SECOND)
+    expect(older.historyFailure).to.have.property('message').that.contains('only a newer one can be added')
+    expect(catalog.retrieval()?.snapshot_id).to.equal(older.info.snapshot_id)
+    const forced = await importOn('2026-01-01T01:00:00Z', THIRD, { isForced: true })
+    expect(forced.historyFailure).to.equal(undefined)
+    expect(catalog.retrieval()?.snapshot_id).to.equal(forced.info.snapshot_id)
+    expect(await readContents()).to.deep.equal(contents)
+    expect((await importOn('2026-01-03', THIRD)).historyFailure).to.equal(undefined)
+    expect((await readSteps()).changes).to.deep.equal(['2026-01-03 1', '2026-01-03 3'])
   })
 
   it('publishes nothing if it is stopped while it writes the journal', async () => {

@@ -1,5 +1,5 @@
-/** The commands `history`: a journal that grew day by day, and one that is built from kept archives. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+/** The commands `history`: a journal that grew day by day, and one that is built from the same files. */
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
@@ -21,14 +21,18 @@ describe('the commands history', function () {
   // Each import and each archive is a child process.
   this.timeout(240_000)
   let directory: string
-  let archives: string
+  let archives: string[]
   let environment: Record<string, string>
 
   before(async () => {
     directory = await makeTemporaryDirectory()
-    archives = join(directory, 'archives')
-    environment = { DATA_DIR: join(directory, 'data'), ARCHIVE_DIRECTORY: archives }
-    for (const [day, csv] of DAYS) await importAt(day, csv, environment)
+    environment = { DATA_DIR: join(directory, 'data') }
+    await mkdir(join(directory, 'files'))
+    archives = DAYS.map(([day]) => `${join(directory, 'files', `${day}.csv`)}=${day}`)
+    for (const [day, csv] of DAYS) {
+      await importAt(day, csv, environment)
+      await writeFile(join(directory, 'files', `${day}.csv`), csv)
+    }
   })
 
   async function importAt(time: string, csv: string, to: Record<string, string>): Promise<void> {
@@ -39,8 +43,6 @@ describe('the commands history', function () {
   }
 
   const history = (...args: string[]) => runCommand(['history', ...args], { environment })
-  const kept = async () => (await readdir(archives)).filter((name) => !name.endsWith('.json')).toSorted()
-  const paths = async () => (await kept()).map((name) => join(archives, name))
 
   async function contents({ DATA_DIR = '' } = environment) {
     await using journal = new HistoryDatabase(DATA_DIR, { readOnly: true })
@@ -55,16 +57,6 @@ describe('the commands history', function () {
     })
   }
 
-  it('keeps each archive with its facts', async () => {
-    expect((await kept()).map((name) => name.slice(0, 10))).to.deep.equal(DAYS.map(([day]) => day))
-    const facts: unknown = JSON.parse(await readFile(`${(await paths())[1]}.json`, 'utf8'))
-    expect(facts).to.deep.include({
-      retrieved_at: '2026-01-02T00:00:00.000Z',
-      source_updated_at: null,
-      synthetic: true,
-    })
-  })
-
   it('have what each file said that the file before did not', async () => {
     expect(await versions()).to.deep.equal([
       '2026-01-01 1 ONE',
@@ -78,27 +70,26 @@ describe('the commands history', function () {
     ])
   })
 
-  it('build an equal journal from the archives in another order, also with dates in place of facts', async () => {
-    const dated = (await paths()).map((path, index) => `${path}=${DAYS[index]?.[0]}`)
-    for (const given of [(await paths()).toReversed(), [...dated.slice(2), ...dated.slice(0, 2)]]) {
-      const other = { ...environment, DATA_DIR: join(directory, 'built') }
-      await rm(other.DATA_DIR, { recursive: true, force: true })
+  it('build an equal journal from the files, also in two runs and with files that it has', async () => {
+    const other = { DATA_DIR: join(directory, 'built') }
+    for (const given of [archives.slice(0, 2), archives]) {
       const built = await runCommand(['history', 'build', ...given], { environment: other })
       expect(built).to.include({ code: 0, stderr: '' })
-      expect(await contents(other)).to.deep.equal(await contents())
     }
+    expect(await contents(other)).to.deep.equal(await contents())
   })
 
-  it('refuse an archive without facts, with a wrong time, with other bytes, and a second file of one time', async () => {
-    const [first = '', second = ''] = await paths()
-    const copy = join(directory, 'copy.csv')
-    await writeFile(copy, DAYS[0]?.[1] ?? '')
-    expect((await history('build', copy)).stderr).to.contain('has no facts of the archive')
-    expect((await history('build', `${copy}=2026-02-30`)).stderr).to.contain('the time must be')
-    await writeFile(`${copy}.json`, await readFile(`${second}.json`))
-    expect((await history('build', copy)).stderr).to.contain('is not the archive')
-    expect((await history('build', `${second}=2026-01-01`)).stderr).to.contain('another file of the same time')
+  it('refuse a file without a time, with a wrong one, and one that is older than the journal', async () => {
+    const [first = ''] = archives
+    const before = await contents()
+    const file = first.slice(0, first.indexOf('='))
+    for (const argument of [file, `${file}=2026-02-30`, `${file}=`])
+      expect((await history('build', argument)).stderr).to.contain(`${argument}: write FILE=YYYY-MM-DD`)
+    const older = await history('build', `${file}=2025-12-31`)
+    const line = 'The journal has a file of 2026-01-05, and only a newer one can be added to it\n'
+    expect(older).to.include({ code: 1, stderr: line })
     expect((await history('build', first)).lines[0]).to.match(/^known /)
+    expect(await contents()).to.deep.equal(before)
   })
 
   it('erase the past of a number, and build keeps it erased', async () => {
@@ -107,7 +98,7 @@ describe('the commands history', function () {
     const erased = await contents()
     expect(await versions()).to.include.members(['2026-01-01 1 erased', '2026-01-05 1 absent'])
     expect((await versions()).filter((line) => line.includes('ONE') || line.includes('RENAMED'))).to.deep.equal([])
-    expect(await history('build', ...(await paths()))).to.include({ code: 0 })
+    expect(await history('build', ...archives)).to.include({ code: 0 })
     expect(await contents()).to.deep.equal(erased)
   })
 })
