@@ -1,8 +1,12 @@
-/** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
+/**
+ * Step 10: counts the sale, and stores the answer and the intent to settle. The facilitator is asked to settle only
+ * after that.
+ */
 import type { Claim } from '../../store/log/record.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
+import type { SaleContext } from './sale-context.ts'
 
 interface Sale {
   checked: CheckedPayment
@@ -10,10 +14,27 @@ interface Sale {
   prepared: { body: string; snapshotId: string }
 }
 
-export function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: Sale): Promise<Claim> {
+/** A claim. `noteRefusal` gives back the sale of a payment that was refused. */
+type CountedClaim = (Claim & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
+
+export async function countAndStore({ sales, payments }: SaleContext, sale: Sale): Promise<CountedClaim> {
+  // Beyond the lifetime of the quote, the buyer can still let a refused payment be settled.
+  const keepsSale = endsLate(sale.checked.payment.payload.authorization, payments.now())
+  const counted = sales.take()
+  if (counted.kind === 'full') return counted
+  try {
+    const claim = await storeClaim(payments, sale)
+    if (claim.kind === 'taken') counted.giveBack()
+    return { ...claim, noteRefusal: keepsSale ? () => undefined : counted.giveBack }
+  } catch (cause) {
+    counted.giveBack()
+    throw cause
+  }
+}
+
+function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: Sale): Promise<Claim> {
   const { checked, verified, prepared } = sale
-  const preparedAt = now()
-  const time = preparedAt.toISOString()
+  const time = now().toISOString()
   const { anchor } = verified.start.observation
   return log.claim({
     identity: checked.identity,
@@ -24,7 +45,6 @@ export function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: 
     settling_process: recentAttempts.process,
     payment: checked.payment,
     requirements: { ...checked.requirements },
-    ...(endsLate(checked.payment.payload.authorization, preparedAt) && { keeps_sale: true }),
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
     from_block: String(anchor.number),
     from_block_hash: anchor.hash,

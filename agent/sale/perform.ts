@@ -20,7 +20,7 @@ import { decodePayload } from '../payment/binding.ts'
 import { checkPayment, type CheckedPayment } from '../payment/payment-checks.ts'
 import { describeInput } from '../answer/answers.ts'
 import { WEIGHTS } from './limits/address-budget.ts'
-import { storeClaim } from './claim.ts'
+import { countAndStore } from './claim.ts'
 import { describeConflict, refuseSettled } from './conflict.ts'
 import { checkReadiness, openAnswerContext, prepare } from './prepare.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
@@ -86,7 +86,7 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sal
 
   // 10 to 13.
   const sale = { ...retry, waitLimit: { ...waitLimit, onWait: () => call?.[Symbol.dispose]() } }
-  return await sell(payments, sale, { checked, verified, prepared })
+  return await sell(context, sale, { checked, verified, prepared })
 }
 
 type Retry = Parameters<typeof replayIfSold>[1]
@@ -104,19 +104,21 @@ async function refuseUnlessSold(
 
 /** Steps 10 to 13. */
 async function sell(
-  payments: PaymentServices,
+  context: SaleContext,
   retry: Retry,
-  sale: Parameters<typeof storeClaim>[1],
+  sale: Parameters<typeof countAndStore>[1],
 ): Promise<SaleOutcome> {
+  const { payments } = context
   const { client, waitLimit } = retry
   const outcome = await unknownIfFailed(payments.report, async () => {
-    // 10. Response and intent to settle are stored, and the sale is counted.
-    const claim = await storeClaim(payments, sale)
-    if (claim.kind === 'full') return rateLimited(claim.waitMs)
+    // 10. The sale is counted, and response and intent to settle are stored.
+    const claim = await countAndStore(context, sale)
+    if (claim.kind === 'full') return await refuseUnlessSold(payments, retry, rateLimited(claim.waitMs))
     if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, retry)
     client.noteSale()
     // 11 and 12. Settlement, and its outcome is stored.
     const record = await settle(payments, claim.record, { start: sale.verified.start, waitLimit })
+    if (record.state === 'refused') claim.noteRefusal()
     // 13. The answer.
     const answered = recordOutcome(record)
     if (answered.kind === 'answer') client.budget.refundSale()

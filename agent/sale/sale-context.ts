@@ -8,6 +8,7 @@ import type { Terms } from '../payment/terms.ts'
 import type { Client } from './limits/address-budget.ts'
 import type { KeyedMutex } from './limits/keyed-mutex.ts'
 import type { PayerReservations } from './limits/payer-reservations.ts'
+import type { SalesLimit } from './limits/sales-limit.ts'
 import type { WorkQueue } from './limits/work-queue.ts'
 
 /** Created once per service. */
@@ -21,6 +22,7 @@ export interface SaleContext {
   verifications: WorkQueue
   /** Computes one answer at a time, and of a batch one part after the other. */
   computations: WorkQueue
+  sales: SalesLimit
   /** The amounts of verified payments that are not settled yet. */
   payers: PayerReservations
   /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */

@@ -22,6 +22,8 @@ const RETENTION_DAYS_MIN = 30
 const RETENTION_DAYS_MAX = 99_999
 /** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
 const RATE_LIMIT_MAX = 100_000
+/** More than one response log serves. */
+const PROCESSES_MAX = 1_000
 /** The budget of a client address as a multiple of RATE_LIMIT_PER_MINUTE (contract 6.2.2). */
 const ADDRESS_BUDGET_SHARE = 2.5
 /** More than a PEM file of a key on P-256. */
@@ -118,6 +120,7 @@ const schema = z.object({
   DATASET: dataset.optional(),
   TRUST_PROXY: wholeNumber(0, 9, 'must be the number of trusted proxies, 0 to 9').default(0),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, RATE_LIMIT_MAX).default(RATE_LIMIT_PER_MINUTE),
+  PROCESSES: wholeNumber(1, PROCESSES_MAX).default(1),
   A2A_ENABLED: flag.default('true'),
   RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: wholeNumber(RETENTION_DAYS_MIN, RETENTION_DAYS_MAX).default(RETENTION_DAYS_MIN),
@@ -189,6 +192,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** The number of reverse proxies that requests pass, each of which appends to `X-Forwarded-For`. */
     trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
+    /** The part of this process. Processes do not share the counter. */
+    salesPerMinute: Math.max(1, Math.floor(values.RATE_LIMIT_PER_MINUTE / values.PROCESSES)),
     /**
      * Units a minute of each client address (contract 6.2.2): half of the limit of sales in payments of five units, or
      * more.

@@ -11,10 +11,7 @@ export async function openConfiguredLog(
   { dataDirectory, responseLog: url }: Pick<Config, 'dataDirectory' | 'responseLog'>,
   { report = () => undefined, ...options }: LogOptions = {},
 ) {
-  const { salesPerMinute } = options
   const log: MovableLog =
-    url === undefined
-      ? new LmdbResponseLog(dataDirectory, options)
-      : await openPostgresResponseLog({ url, salesPerMinute, report })
+    url === undefined ? new LmdbResponseLog(dataDirectory, options) : await openPostgresResponseLog({ url, report })
   return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }

@@ -26,6 +26,7 @@ import type { SaleContext } from '../sale/sale-context.ts'
 import { AddressBudgets } from '../sale/limits/address-budget.ts'
 import { KeyedMutex } from '../sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../sale/limits/payer-reservations.ts'
+import { SalesLimit } from '../sale/limits/sales-limit.ts'
 import { WorkQueue } from '../sale/limits/work-queue.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
@@ -80,6 +81,7 @@ export async function startService(given: ServiceOptions) {
   const { report } = instruments
   const options = { ...given, report }
   const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
+  const sales = new SalesLimit({ perMinute: config.salesPerMinute, clock })
   const queues = { verifications: new WorkQueue(VERIFICATIONS_MAX), computations: new WorkQueue(1) }
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer({ config, limits: options.limits, budgets, clock, report })
@@ -104,7 +106,7 @@ export async function startService(given: ServiceOptions) {
       hasReported: (event) => instruments.hasReported(event),
     }
     const { subject, catalog, journal, log, formerReceivers } = await openStores(options, running, closers)
-    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, budgets, queues, subject }))
+    const admin = metrics && (await startAdmin(options, { metrics, catalog, log, sales, budgets, queues, subject }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
@@ -121,6 +123,7 @@ export async function startService(given: ServiceOptions) {
       paymentMutex,
       ...queues,
       payments: openPayments(options, { log, signReceipt }),
+      sales,
       payers: new PayerReservations(),
       stopSignal: stopping.signal,
     }
@@ -175,12 +178,12 @@ export async function startService(given: ServiceOptions) {
 
 async function openStores(options: ServiceOptions, running: Running, closers: Closer[]) {
   const { config, externals, allowed = {}, now, random, report, onDatasetChange } = options
-  const { dataDirectory, rateLimitPerMinute: salesPerMinute, keysDirectory } = config
+  const { dataDirectory, keysDirectory } = config
   const { payTo, chain, settlementsLeft } = externals
   const catalog = new Catalog(dataDirectory, { report, ...(onDatasetChange && { onChange: onDatasetChange }) })
   closers.push(() => catalog.close())
   const journal = journalWhenRead(dataDirectory, closers)
-  const log = await (options.openLog?.(config) ?? openConfiguredLog(config, { salesPerMinute, now, report }))
+  const log = await (options.openLog?.(config) ?? openConfiguredLog(config, { now, report }))
   closers.push(() => log.close())
   const stored = { log: async () => log, catalog: () => catalog, journal }
   const subject = { config, payTo, now, random, fetch: limited(fetch), ...stored, chain, settlementsLeft }
@@ -192,7 +195,7 @@ async function openStores(options: ServiceOptions, running: Running, closers: Cl
   return { catalog, journal, formerReceivers, log, subject: { ...subject, running } }
 }
 
-type AdminParts = Pick<Parameters<typeof addStateMetrics>[1], 'catalog' | 'log' | 'budgets' | 'queues'> & {
+type AdminParts = Pick<Parameters<typeof addStateMetrics>[1], 'catalog' | 'log' | 'sales' | 'budgets' | 'queues'> & {
   metrics: ServiceMetrics
   subject: Subject
 }

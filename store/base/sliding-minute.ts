@@ -1,7 +1,6 @@
 /**
  * Units that were spent in the last minute, counted by second. A unit counts until a minute after the end of its
- * second, so for 60 to 61 seconds. The value is plain JSON: the response log stores it, and the budget of an address
- * keeps it in memory.
+ * second, so for 60 to 61 seconds. For the limit of sales and the budget of an address.
  */
 
 const MINUTE_SECONDS = 60

@@ -16,7 +16,6 @@
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
- *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     'probe'                   -> written to check that the log can be written
  *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
@@ -29,7 +28,7 @@
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *     note: key                 -> a small value that all processes share, such as a sign of life
  *                                  The word before the colon is part of the key: all these are in one tree, and a
- *                                  settlement changes the last `progress`, `sales` and the first `unfinished`
+ *                                  settlement changes the last `progress` and the first `unfinished`
  *   {DATA_DIR}/responses.moved/     the folder of a log that "move-log" has moved to another one
  *   {DATA_DIR}/moving/             LMDB: the process that moves the log
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
@@ -66,7 +65,6 @@ export const COMPANIES_DATABASE = 'companies'
 
 export const OWNER_KEY = 'owner'
 export const PUBLIC_KEYS_KEY = 'public-keys'
-export const SALES_KEY = 'sales'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

@@ -18,7 +18,6 @@ import {
   PUBLIC_KEYS_KEY,
   recordKeyIn,
   responsesFolder,
-  SALES_KEY,
   unfinishedKey,
 } from '../files/layout.ts'
 import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
@@ -38,7 +37,6 @@ import {
   decodeProgress,
   encodeProgress,
   encodeRecord,
-  releasesSale,
   isFinal,
   isIdFree,
   isVersion,
@@ -55,7 +53,6 @@ import {
 } from './record.ts'
 import { MOVED_NOTE, PART, type LogPart, type MovableLog } from './move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
-import { count, giveBack, secondOf, spend, type SlidingMinute } from '../base/sliding-minute.ts'
 
 /**
  * A record that was read, and what tells that the stored one is the same. The bytes that the checksum is about are
@@ -77,8 +74,6 @@ interface LmdbLogOptions {
   readOnly?: boolean
   /** For the command that moves the log. Without it, a log that was moved is refused. */
   moving?: 'source' | 'target'
-  /** The sales in a minute, of all processes. Default: no limit. */
-  salesPerMinute?: number | undefined
   now?: () => Date
   /** Replaced by tests. */
   freeBytes?: typeof readFreeBytes
@@ -91,7 +86,6 @@ export class LmdbResponseLog implements MovableLog {
     maxSize: CACHED_CHARACTERS_MAX,
     sizeCalculation: ({ record }) => record.body.length + MEMBERS_CHARACTERS,
   })
-  readonly #salesPerMinute: number
   readonly #now: () => Date
   readonly #checkReserve: () => void
   readonly #dataDirectory: string
@@ -99,7 +93,7 @@ export class LmdbResponseLog implements MovableLog {
 
   constructor(
     dataDirectory: string,
-    { readOnly = false, moving, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
+    { readOnly = false, moving, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
   ) {
     const moved = movedResponsesFolder(dataDirectory)
     const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
@@ -109,7 +103,6 @@ export class LmdbResponseLog implements MovableLog {
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const environment = openEnvironment({ folder, kind: 'responses', readOnly })
     this.#opened = openRanges(environment)
-    this.#salesPerMinute = salesPerMinute
     this.#now = now
   }
 
@@ -198,26 +191,18 @@ export class LmdbResponseLog implements MovableLog {
     return new Map(UNFINISHED_STATES.map((state) => [state, this.#ranges.unfinished.count(rangeOf(state))]))
   }
 
-  /** Counts the sale in the same transaction, so the limit is exact over all processes. */
   async claim(record: ResponseRecord): Promise<Claim> {
     this.#checkReserve()
-    const { identity, payment_id, prepared_at } = record
+    const { identity, payment_id } = record
     return this.#transact((): Claim => {
       refuseOtherReceiver(this.#getOwner(), record)
       const holder = holderOf(payment_id, this.#ranges)
       const existing = this.#find(identity) ?? this.#findAt(holder)
       if (existing) return { kind: 'taken', record: existing }
       if (holder !== undefined) throw new CorruptRecordError('A payment id is taken, but its record does not exist')
-      const sales = this.#readSales()
-      const spending = spend(sales, { units: 1, max: this.#salesPerMinute, timeMs: Date.parse(prepared_at) })
-      if (spending.kind === 'full') return spending
-      this.#writeIndexes({ key: this.#add(record), next: record, before: undefined, sales })
+      this.#writeIndexes({ key: this.#add(record), next: record, before: undefined })
       return { kind: 'claimed', record }
     })
-  }
-
-  async countSales(): Promise<number> {
-    return count(this.#readSales(), this.#now().getTime())
   }
 
   async countUnknown(prefix: string): Promise<number> {
@@ -237,9 +222,7 @@ export class LmdbResponseLog implements MovableLog {
       if (!isVersion(progress ?? NEW_VERSION, from)) return undefined
       const before = progress ? withProgress(from, progress) : from
       const next = applyChange(before, change)
-      const sales = releasesSale(before, next) ? this.#readSales() : undefined
-      if (sales) giveBack(sales, { at: secondOf(Date.parse(next.prepared_at)), units: 1 })
-      this.#writeIndexes({ key, next, before, sales })
+      this.#writeIndexes({ key, next, before })
       this.#ranges.progress.put(key, asBinary(encodeProgress(next)))
       return next
     })
@@ -303,7 +286,7 @@ export class LmdbResponseLog implements MovableLog {
       from += part.records.length + part.damaged.length
       yield part
     }
-    yield { kind: 'keys and sales', publicKeys: this.#getPublicKeys(), sales: this.#readSales() }
+    yield { kind: 'keys', publicKeys: this.#getPublicKeys() }
   }
 
   async import(part: LogPart): Promise<void> {
@@ -312,13 +295,12 @@ export class LmdbResponseLog implements MovableLog {
     await this.#transact(() => {
       if (part.kind !== 'records') {
         void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
-        void environment.put(SALES_KEY, part.sales)
         return
       }
       for (const { record, holdsPaymentId } of part.records) {
         const { payment_id: _, ...withoutId } = record
         const next = holdsPaymentId ? record : withoutId
-        this.#writeIndexes({ key: this.#add(record), next, before: undefined, sales: undefined })
+        this.#writeIndexes({ key: this.#add(record), next, before: undefined })
       }
     })
   }
@@ -378,10 +360,6 @@ export class LmdbResponseLog implements MovableLog {
     return record
   }
 
-  #readSales(): SlidingMinute {
-    return (this.#ranges.environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
-  }
-
   /** Inside a transaction. Returns the key of the record. */
   #add(record: ResponseRecord): string {
     const { identities, records, progress } = this.#ranges
@@ -393,15 +371,13 @@ export class LmdbResponseLog implements MovableLog {
     return key
   }
 
-  /** Inside a transaction. `sales` are written if they have changed. */
-  #writeIndexes({ key, next, before, sales }: IndexWrite): void {
-    const { environment } = this.#ranges
+  /** Inside a transaction. */
+  #writeIndexes({ key, next, before }: IndexWrite): void {
     const [listed, formerly] = [this.#placeOf(next, key), before && this.#placeOf(before, key)]
     if (formerly?.key !== listed.key) {
       formerly?.range.remove(formerly.key)
       listed.range.put(listed.key, asBinary(listed.value))
     }
-    if (sales) void environment.put(SALES_KEY, sales)
     this.#writePaymentId(next, key, before)
   }
 
@@ -440,7 +416,6 @@ interface IndexWrite {
   key: string
   next: ResponseRecord
   before: ResponseRecord | undefined
-  sales: SlidingMinute | undefined
 }
 
 function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {

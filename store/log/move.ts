@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { StoreError } from '../files/environment.ts'
-import type { SlidingMinute } from '../base/sliding-minute.ts'
 import type { ResponseRecord } from './record.ts'
 import type { AnnouncedKey, ResponseLog } from './responses.ts'
 
@@ -18,8 +17,7 @@ interface MovedRecord {
 
 export type LogPart =
   /** `damaged` has the keys of records that cannot be read. */
-  | { kind: 'records'; records: MovedRecord[]; damaged: string[] }
-  | { kind: 'keys and sales'; publicKeys: AnnouncedKey[]; sales: SlidingMinute }
+  { kind: 'records'; records: MovedRecord[]; damaged: string[] } | { kind: 'keys'; publicKeys: AnnouncedKey[] }
 
 /** A part has at most so many records, and ends with the one that exceeds the bytes. It is one statement. */
 export const PART = { RECORDS_MAX: 500, BYTES_MAX: 2 * 2 ** 20 } as const
@@ -32,7 +30,7 @@ export interface MovableLog extends ResponseLog {
   /** Makes every claim and every change fail, in all processes. Can be repeated. */
   fence(mark: string): Promise<void>
   liftFence(): Promise<void>
-  /** The records, the public keys, and the sales of the last minute. Other methods return the rest of the log. */
+  /** The records and the public keys. Other methods return the rest of the log. */
   export(): AsyncIterable<LogPart>
   /** Adds a part of another log. Can be repeated with the same part. */
   import(part: LogPart): Promise<void>

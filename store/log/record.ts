@@ -13,8 +13,6 @@ export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
   /** The identity or the payment id belongs to this record. */
   | { kind: 'taken'; record: ResponseRecord }
-  /** The limit of sales in a minute is reached. */
-  | { kind: 'full'; waitMs: number }
 
 /** The allowed next states of each state. */
 export const TRANSITIONS = {
@@ -99,8 +97,6 @@ export interface ResponseRecord extends RecordProgress {
   readonly from_block: string
   /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
   readonly from_block_hash?: string
-  /** Whether its sale counts in the limit although it is refused: it ends later than a quote. */
-  readonly keeps_sale?: true
   readonly snapshot_id: string
   /** The response body, byte for byte. */
   readonly body: string
@@ -134,11 +130,6 @@ export function isVoid(state: RecordState): boolean {
 /** Whether another payment may take the payment id: the buyer was told to sign again. */
 export function isIdFree(state: RecordState): boolean {
   return state === 'refused' || isVoid(state)
-}
-
-/** Whether the change to `refused` releases the sale from the limit of sales a minute. */
-export function releasesSale(from: ResponseRecord, { state, keeps_sale }: ResponseRecord): boolean {
-  return state === 'refused' && from.state !== 'refused' && keeps_sale !== true
 }
 
 export function isStarted(state: RecordState): boolean {

@@ -26,16 +26,14 @@ export interface ResponseLog {
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
-   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute. If the identity or the
-   * payment id is already taken, returns the existing record. Rejects when the disk is nearly full, in which existing
-   * records can still be advanced, and when the log has another receiver.
+   * Stores the record of a new payment. If the identity or the payment id is already taken, returns the existing
+   * record. Rejects when the disk is nearly full, in which existing records can still be advanced, and when the log has
+   * another receiver.
    * @example
    * const claim = await log.claim(record)
    * if (claim.kind === 'taken') return replay(claim.record)
    */
   claim(record: ResponseRecord): Promise<Claim>
-  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer (`keeps_sale`). */
-  countSales(): Promise<number>
   /** The payments of one payer whose state is `unknown`. `prefix` is what their identities begin with. */
   countUnknown(prefix: string): Promise<number>
   /**

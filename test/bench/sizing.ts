@@ -75,7 +75,7 @@ async function measureRates(directory: string, sample: ResponseRecord, count: nu
   const rates = [await measure('LMDB', new LmdbResponseLog(join(directory, 'confirmations')))]
   if (findPostgres() === undefined) return rates
   await using database = await startDatabase()
-  const options = { url: database.url, salesPerMinute: 10 * count, report: () => undefined }
+  const options = { url: database.url, report: () => undefined }
   return [...rates, await measure('PostgreSQL', await openPostgresResponseLog(options))]
 }
 
@@ -127,7 +127,7 @@ async function measureLmdb(directory: string, samples: ResponseRecord[], sales: 
 
 async function measurePostgres(operation: string, samples: ResponseRecord[], sales: number): Promise<Row[]> {
   await using database = await startDatabase()
-  const log = await openPostgresResponseLog({ url: database.url, salesPerMinute: 100_000, report: () => undefined })
+  const log = await openPostgresResponseLog({ url: database.url, report: () => undefined })
   const query = (sql: string) =>
     withPool(database.url, async (pool) => Number((await pool.query<{ value: string }>(sql)).rows[0]?.value))
   const written = "select pg_current_wal_lsn() - '0/0' as value"

@@ -86,8 +86,8 @@ export async function startFakedService({
         settled += 1
       },
     }),
-    openLog: async ({ dataDirectory, rateLimitPerMinute: salesPerMinute }) => {
-      const log = new LmdbResponseLog(dataDirectory, { salesPerMinute, now })
+    openLog: async ({ dataDirectory }) => {
+      const log = new LmdbResponseLog(dataDirectory, { now })
       const claim = log.claim.bind(log)
       log.claim = (record) => {
         recorded += 1

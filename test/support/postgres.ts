@@ -191,7 +191,7 @@ export async function makeEmptyLog(): Promise<string> {
   await withPool(url, (pool) =>
     // `truncate` syncs files, which can exceed the time limit of a statement on a slow disk. `delete` does not.
     pool.query(
-      ['responses', 'records', 'sale_places', 'unrecorded_payments', 'response_log_owner', 'public_keys', 'notes']
+      ['responses', 'records', 'unrecorded_payments', 'response_log_owner', 'public_keys', 'notes']
         .map((table) => `delete from ${table}`)
         .join('; '),
     ),

@@ -1,6 +1,6 @@
 /** Complete records of the response log, for tests that need one in a certain state. */
 import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payment/terms.ts'
-import { isFinal, type Claim, type ResponseRecord } from '../../store/log/record.ts'
+import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { priceOf } from './operations.ts'
@@ -43,9 +43,4 @@ export async function storeRecord(log: ResponseLog, record: ResponseRecord): Pro
   const claimed = { ...record, state: before[state as keyof typeof before] }
   await log.claim(claimed)
   await log.advance(claimed, { state, updated_at })
-}
-
-/** The record of a claim, unless the limit of sales was reached. */
-export function recordOf(claim: Claim): ResponseRecord | undefined {
-  return claim.kind === 'full' ? undefined : claim.record
 }

@@ -9,6 +9,7 @@ import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
 import { WorkQueue } from '../../agent/sale/limits/work-queue.ts'
 import { KeyedMutex } from '../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../agent/sale/limits/payer-reservations.ts'
+import { SalesLimit } from '../../agent/sale/limits/sales-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Observation } from '../../agent/settlement/chain/observe.ts'
@@ -129,7 +130,7 @@ export class SaleHarness {
     return new SaleHarness(await makeTemporaryDirectory())
   }
 
-  /** Reopens the store, as a restarted process does, also with another limit of sales in a minute. */
+  /** Opens all again, as a restarted process does, also with another limit of sales in a minute. */
   async restart(salesPerMinute = SALES_PER_MINUTE): Promise<void> {
     await this.#closeStore()
     this.#catalog = new Catalog(this.directory)
@@ -236,7 +237,7 @@ export class SaleHarness {
         return found.nonce === 'free' ? { nonce: 'unclear' } : found
       },
     }
-    const log = new LmdbResponseLog(this.directory, { salesPerMinute, now: () => this.now() })
+    const log = new LmdbResponseLog(this.directory, { now: () => this.now() })
     const clocks = { now: () => this.now(), monotonic: () => this.now().getTime(), timer: pausesOnly }
     return {
       terms: testTerms,
@@ -254,6 +255,7 @@ export class SaleHarness {
       },
       verifications: new WorkQueue(64),
       computations: new WorkQueue(1),
+      sales: new SalesLimit({ perMinute: salesPerMinute, clock: this.clock }),
       payers: new PayerReservations(),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,

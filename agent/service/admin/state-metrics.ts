@@ -3,6 +3,7 @@ import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
+import type { SalesLimit } from '../../sale/limits/sales-limit.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { Watch } from '../checks/runner.ts'
@@ -16,6 +17,7 @@ const CHECKS_MS_MAX = 2_500
 interface ServiceState {
   catalog: Pick<Catalog, 'current'>
   log: ResponseLog
+  sales: SalesLimit
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
@@ -25,7 +27,7 @@ interface ServiceState {
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, log, budgets, queues, watch, now, timer } = state
+  const { catalog, log, sales, budgets, queues, watch, now, timer } = state
   // Both gauges of a scrape show one measurement.
   const alerts = inTime(timer, CHECKS_MS_MAX, () => watch.alerts())
   type Alert = Awaited<ReturnType<typeof alerts>>[number]
@@ -51,10 +53,8 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
       return retrievedAt === undefined ? undefined : (now().getTime() - Date.parse(retrievedAt)) / 1000
     },
   )
-  metrics.addGauge(
-    'company_agent_sales_last_minute',
-    'Sales that count in the limit, of all processes',
-    inTime(timer, LOG_MS_MAX, () => log.countSales()),
+  metrics.addGauge('company_agent_sales_last_minute', 'Sales that count in the limit, of this process', () =>
+    sales.count(),
   )
   metrics.addGauge(
     'company_agent_addresses_without_budget',

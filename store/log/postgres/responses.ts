@@ -16,7 +16,6 @@ import {
   decodeRecord,
   encodeProgress,
   encodeRecord,
-  releasesSale,
   isFinal,
   isIdFree,
   isVersion,
@@ -35,9 +34,7 @@ import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
-/**
- * A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin.
- */
+/** A conflicting record can be removed after the write; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
 /** Those of which every change is refused once the log was moved. */
@@ -55,46 +52,25 @@ const STATEMENTS = {
   insert into records (identity, record) select identity, '' from sale;
   rollback to savepoint sale;
   create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler; commit`,
-  ADD_PLACES: `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
-  on conflict do nothing`,
-  REMOVE_PLACES: 'delete from sale_places where number > $1',
-  /**
-   * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking.
-   * After the clock of the database is set back, `free_at` of taken places is too late, and they count as free.
-   */
-  INSERT: `with free as (select number from sale_places
-    where (free_at <= now() or free_at > now() + interval '2 minutes')
-      and not exists (select 1 from responses where identity = $1 or payment_id = $2)
-      and not exists (select 1 from response_log_owner where pay_to <> $7::text)
-    order by free_at limit 1 for update skip locked),
-  taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
-    from free where sale_places.number = free.number returning sale_places.number),
-  claimed as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
-    select $1, $2, $3, null, $6::timestamptz, $4::uuid from taken on conflict do nothing returning identity)
+  INSERT: `with claimed as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
+    select $1, $2, $3, null, $6::timestamptz, $4::uuid
+    where not exists (select 1 from response_log_owner where pay_to <> $7::text)
+    on conflict do nothing returning identity)
   insert into records (identity, record) select identity, $5::bytea from claimed`,
-  /** Frees the place of a sale that `INSERT` took without a record, because another machine had claimed the payment. */
-  FREE_UNUSED_PLACE: 'update sale_places set free_at = now() where identity = $1 and claim = $2',
-  /** The milliseconds until a place is free. Null if one may be free now. */
-  WAIT: `select ceil(extract(epoch from min(free_at) - now()) * 1000)::int as number from sale_places
-  where free_at > now()`,
-  COUNT_SALES: 'select count(*)::int as number from sale_places where free_at > now()',
   COUNT_UNKNOWN: `select count(*)::int as number from responses
   where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
   FIND: `select identity, revision, records.record, progress
   from responses left join records using (identity) where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
   /**
-   * A refused sale no longer counts in the limit of sales. A refused or void record releases its payment id. A record
-   * that is neither any more takes it back ($9); if another payment takes it meanwhile, the repetition of the statement
-   * leaves it there.
+   * A refused or void record releases its payment id. A record that is neither any more takes it back ($8); if another
+   * payment takes it meanwhile, the repetition of the statement leaves it there.
    */
-  REPLACE: `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
-    and exists (select 1 from responses where identity = $1 and revision = $2))
-  update responses set state = $3, final_at = $4, revision = $5, progress = $6, due_at = $10, payment_id = case
+  REPLACE: `update responses set state = $3, final_at = $4, revision = $5, progress = $6, due_at = $9, payment_id = case
     when $7 then null
-    when $9::text is null then payment_id
-    when exists (select 1 from responses where payment_id = $9) then null
-    else $9 end
+    when $8::text is null then payment_id
+    when exists (select 1 from responses where payment_id = $8) then null
+    else $8 end
   where identity = $1 and revision = $2`,
   LIST_UNFINISHED: 'select identity from responses where final_at is null',
   /** Each half uses an index. */
@@ -141,9 +117,6 @@ const STATEMENTS = {
     from (select identity, payment_id is not null as holds, progress, records.record
       from responses left join records using (identity) where identity > $1 order by identity limit $2) as page) as summed
   where before is null or before <= $3 order by identity`,
-  /** A sale counts for a minute after its second. */
-  EXPORT_SALES: `select floor(extract(epoch from free_at))::int - 60 as at, count(*)::int as units from sale_places
-  where free_at > now() group by 1 order by 1`,
   IMPORT: `with moved as (select * from jsonb_to_recordset($1::jsonb)
     as (identity text, payment_id text, state text, final_at timestamptz, due_at timestamptz, record text)),
   added as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
@@ -152,34 +125,21 @@ const STATEMENTS = {
   IMPORT_KEYS: `insert into public_keys (kid, jwk, announced_at, compromised_at)
   select * from jsonb_to_recordset($1::jsonb) as (kid text, jwk jsonb, announced_at timestamptz, compromised_at text)
   on conflict do nothing`,
-  IMPORT_SALES: `insert into sale_places (number, free_at) select row_number() over (), to_timestamp(at + 60)
-  from jsonb_to_recordset($1::jsonb) as sale (at int, units int), generate_series(1, units)
-  on conflict (number) do update set free_at = excluded.free_at`,
 }
 
 interface PostgresLogOptions {
   url: string
-  /**
-   * The sales in a minute, of all machines. The machine that started last determines it. Absent for commands, which
-   * sell nothing.
-   */
-  salesPerMinute?: number | undefined
   report: Report
 }
 
 /**
- * Connects, checks the schema, and makes the places of the limit of sales.
+ * Connects, and checks the schema.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog(options: PostgresLogOptions): Promise<MovableLog> {
-  const { url, salesPerMinute, report } = options
+export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<MovableLog> {
   const pool = openPool(url, report)
   try {
     await checkSchema(pool)
-    if (salesPerMinute !== undefined) {
-      await queryRepeatedly(pool, STATEMENTS.ADD_PLACES, [salesPerMinute])
-      await queryRepeatedly(pool, STATEMENTS.REMOVE_PLACES, [salesPerMinute])
-    }
     return new PostgresResponseLog(pool)
   } catch (cause) {
     await pool.end()
@@ -214,7 +174,6 @@ class PostgresResponseLog implements MovableLog {
     const revision = randomUUID()
     const stored = [encodeRecord(record), dueTime(record), receiverOf(record)]
     const values = [identity, payment_id ?? null, state, revision, ...stored]
-    let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
       if (rowCount === 1) {
@@ -223,17 +182,10 @@ class PostgresResponseLog implements MovableLog {
       }
       const existing = await this.read(identity, payment_id)
       if (existing && this.#revisions.get(existing) === revision) return { kind: 'claimed', record: existing }
-      await this.#query(STATEMENTS.FREE_UNUSED_PLACE, [identity, revision])
       if (existing) return { kind: 'taken', record: existing }
       refuseOtherReceiver(await this.owner(), record)
-      waitMs = await this.#readNumber(STATEMENTS.WAIT, [])
-      if (waitMs > 0) break
     }
-    return { kind: 'full', waitMs }
-  }
-
-  countSales(): Promise<number> {
-    return this.#readNumber(STATEMENTS.COUNT_SALES, [])
+    throw new StoreError('A payment could not be claimed, because others with its payment id come and go')
   }
 
   countUnknown(prefix: string): Promise<number> {
@@ -264,7 +216,6 @@ class PostgresResponseLog implements MovableLog {
       revision,
       encodeProgress(next),
       isIdFree(state),
-      releasesSale(record, next),
       isIdFree(record.state) ? (next.payment_id ?? null) : null,
       dueTime(next),
     ]
@@ -385,15 +336,13 @@ class PostgresResponseLog implements MovableLog {
       yield part
       after = rows.at(-1)?.identity
     }
-    const { rows: sales } = await this.#query<{ at: number; units: number }>(STATEMENTS.EXPORT_SALES, [])
-    yield { kind: 'keys and sales', publicKeys: await this.publicKeys(), sales }
+    yield { kind: 'keys', publicKeys: await this.publicKeys() }
   }
 
   async import(part: LogPart): Promise<void> {
     const insert = (statement: string, rows: readonly object[]) => this.#query(statement, [JSON.stringify(rows)])
     if (part.kind !== 'records') {
       await insert(STATEMENTS.IMPORT_KEYS, part.publicKeys)
-      await insert(STATEMENTS.IMPORT_SALES, part.sales)
       return
     }
     const rows = part.records.map(({ record, holdsPaymentId }) => ({

@@ -1,6 +1,6 @@
 /**
- * The schema of the response log and the limit of sales in PostgreSQL, as numbered migrations. Uses only statements
- * that CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
+ * The schema of the response log in PostgreSQL, as numbered migrations. Uses only statements that CockroachDB and
+ * YugabyteDB also accept. Never change a migration after a release: append one.
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../../files/environment.ts'
@@ -39,14 +39,6 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
        pay_to text not null,
        receivers text[] not null
      )`,
-      // A row for each sale that the limit allows in a minute.
-      `create table sale_places (
-       number int primary key,
-       free_at timestamptz not null,
-       identity text,
-       claim uuid
-     )`,
-      'create index sale_places_free on sale_places (free_at)',
       `create table public_keys (
        kid text primary key,
        jwk jsonb not null,

@@ -26,7 +26,7 @@ describe('a payment that ends in an hour', () => {
     it(`[6.2.1] counts ${sales} times in the limit of sales after a refusal if it ends in ${seconds} s`, async () => {
       sale.script.settle = refuse
       expect(codeOf(await sale.lookup(await sign(seconds)))).to.equal('payment_failed')
-      expect(await sale.context.payments.log.countSales()).to.equal(sales)
+      expect(sale.context.sales.count()).to.equal(sales)
     })
 
   it('[6.2.5] is not sold while four payments of its payer have an unknown outcome', async () => {

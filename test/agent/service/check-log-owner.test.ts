@@ -19,8 +19,7 @@ const MARKER = 'response-log.json'
 /** Opens an empty log. */
 const STORES: Record<string, () => Promise<ResponseLog>> = {
   LMDB: async () => new LmdbResponseLog(await makeTemporaryDirectory()),
-  PostgreSQL: async () =>
-    openPostgresResponseLog({ url: await makeEmptyLog(), salesPerMinute: 100, report: () => undefined }),
+  PostgreSQL: async () => openPostgresResponseLog({ url: await makeEmptyLog(), report: () => undefined }),
 }
 
 for (const [name, openEmpty] of Object.entries(STORES)) {

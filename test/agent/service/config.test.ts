@@ -171,6 +171,14 @@ describe('[14.1] the configuration', () => {
     expect(['1', '120', '154', '100000'].map(budget)).to.deep.equal([384, 384, 385, 250_000])
   })
 
+  it('[6.2.1] divides the limit of sales between processes, and neither the budget nor the published limit', () => {
+    const read = (PROCESSES: string) => readConfig({ RATE_LIMIT_PER_MINUTE: '1000', PROCESSES })
+    expect(['1', '3', '1000'].map((processes) => read(processes).salesPerMinute)).to.deep.equal([1000, 333, 1])
+    expect(readConfig({ RATE_LIMIT_PER_MINUTE: '2', PROCESSES: '3' }).salesPerMinute).to.equal(1)
+    for (const processes of ['1', '3'])
+      expect(read(processes)).to.include({ rateLimitPerMinute: 1000, addressBudget: 2500 })
+  })
+
   it('[14.2] refuses the sandbox on mainnet', () => {
     expect(() => readConfig({ MODE: 'mainnet' })).to.throw(ConfigError, 'FACILITATOR must not be sandbox')
   })

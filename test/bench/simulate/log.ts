@@ -87,7 +87,6 @@ export class SimulatedLog {
       read: (identity) => this.#read(owner, () => this.records.get(identity)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
-      countSales: async () => 0,
       countUnknown: async (prefix) => this.countUnknown(prefix),
       unfinished: () => this.#read(owner, () => this.unfinished()),
       due: ({ before, max }) => {

@@ -5,6 +5,7 @@ import { AddressBudgets, ALWAYS_OPEN } from '../../../agent/sale/limits/address-
 import { WorkQueue } from '../../../agent/sale/limits/work-queue.ts'
 import { KeyedMutex } from '../../../agent/sale/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../../agent/sale/limits/payer-reservations.ts'
+import { SalesLimit } from '../../../agent/sale/limits/sales-limit.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
@@ -88,6 +89,7 @@ export class SimulatedServer {
       },
       verifications: new WorkQueue(VERIFICATIONS_MAX),
       computations: new WorkQueue(1),
+      sales: new SalesLimit({ perMinute: Infinity, clock: () => sim.now }),
       payers: new PayerReservations(),
       paymentMutex: turns,
       stopSignal: new AbortController().signal,

@@ -51,7 +51,6 @@ async function contentOf(log: MovableLog) {
     due: (await log.due({ before: FAR, max: 100 })).toSorted(),
     unfinished: [...(await log.countUnfinished())],
     doubts: [...(await log.notes('doubt/'))],
-    sales: await log.countSales(),
     owner,
     keys,
     unrecorded,
@@ -86,7 +85,7 @@ for (const [from, to] of [
       target: { dataDirectory: '', responseLog: undefined },
     }
     const open = async (side: 'source' | 'target') => {
-      const log = await openConfiguredLog(places[side], { moving: side, salesPerMinute: 1_000 })
+      const log = await openConfiguredLog(places[side], { moving: side })
       logs.push(log)
       return log
     }

@@ -12,7 +12,7 @@ import { makeRecord } from '../../../support/records.ts'
 import { failureOf } from '../../../support/failure.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
-const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1_000, report: () => undefined })
+const open = (url: string) => openPostgresResponseLog({ url, report: () => undefined })
 /** A failed statement is repeated twice. */
 const REPETITIONS = 2
 
@@ -207,7 +207,6 @@ describe('the response log in PostgreSQL', function () {
       const reports: string[] = []
       const log = await openPostgresResponseLog({
         url: own,
-        salesPerMinute: 1_000,
         report: (event) => void reports.push(event),
       })
       const claimed = Array.from({ length: 20 }, (_, index) => makeRecord({ identity: `payer/${index}` }))
