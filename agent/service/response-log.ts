@@ -1,7 +1,7 @@
 /** Opens the configured response log: in PostgreSQL, or in LMDB in the data directory. */
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
-import type { MovableLog } from '../../store/log/move.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
@@ -11,7 +11,7 @@ export async function openConfiguredLog(
   { dataDirectory, responseLog: url }: Pick<Config, 'dataDirectory' | 'responseLog'>,
   { report = () => undefined, ...options }: LogOptions = {},
 ) {
-  const log: MovableLog =
+  const log: ResponseLog =
     url === undefined ? new LmdbResponseLog(dataDirectory, options) : await openPostgresResponseLog({ url, report })
   return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }

@@ -1,6 +1,6 @@
 /** Measures the checks of the table that the command `check` shows, and those of this machine before a start. */
 import { existsSync } from 'node:fs'
-import { catalogFolder, movedResponsesFolder, responsesFolder } from '../../store/files/layout.ts'
+import { catalogFolder, responsesFolder } from '../../store/files/layout.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { openChain } from '../../agent/settlement/chain/chain.ts'
@@ -46,8 +46,7 @@ function openSubject({ now, fetch }: Context, config: Config) {
     return resource
   }
   const openLog = async () => {
-    const folders = [responsesFolder(dataDirectory), movedResponsesFolder(dataDirectory)]
-    const isMissing = responseLog === undefined && !folders.some((folder) => existsSync(folder))
+    const isMissing = responseLog === undefined && !existsSync(responsesFolder(dataDirectory))
     return isMissing ? undefined : keep(await openConfiguredLog(config, { readOnly: true }))
   }
   const openCatalog = () => (existsSync(catalogFolder(dataDirectory)) ? keep(new Catalog(dataDirectory)) : undefined)

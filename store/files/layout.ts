@@ -29,8 +29,6 @@
  *     note: key                 -> a small value that all processes share, such as a sign of life
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress` and the first `unfinished`
- *   {DATA_DIR}/responses.moved/     the folder of a log that "move-log" has moved to another one
- *   {DATA_DIR}/moving/             LMDB: the process that moves the log
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
@@ -86,15 +84,11 @@ export const recordKeyIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
-/** A log that was moved to another one. */
-export const movedResponsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses.moved')
 export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
 export const historyFolder = (dataDirectory: string) => join(dataDirectory, 'history')
-/** For the lock of the command `move-log`. */
-export const movesFolder = (dataDirectory: string) => join(dataDirectory, 'moving')
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())
 export const sandboxFolder = (dataDirectory: string) => join(dataDirectory, 'sandbox')

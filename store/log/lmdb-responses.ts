@@ -3,17 +3,14 @@
  * it and writes record and indexes. LMDB does not roll back a callback that throws, so nothing throws after the first
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
-import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { asBinary } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
-import { renameDurably } from '../files/atomic-file.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   finishedKey,
-  movedResponsesFolder,
   OWNER_KEY,
   PUBLIC_KEYS_KEY,
   recordKeyIn,
@@ -51,7 +48,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
-import { MOVED_NOTE, PART, type LogPart, type MovableLog } from './move.ts'
+import { MOVED_NOTE, PART, type LogPart, type MoveSource } from './move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
 
 /**
@@ -72,14 +69,12 @@ const MEMBERS_CHARACTERS = 4 * 1024
 interface LmdbLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
-  /** For the command that moves the log. Without it, a log that was moved is refused. */
-  moving?: 'source' | 'target'
   now?: () => Date
   /** Replaced by tests. */
   freeBytes?: typeof readFreeBytes
 }
 
-export class LmdbResponseLog implements MovableLog {
+export class LmdbResponseLog implements MoveSource {
   readonly #opened: LogRanges
   /** By key. Saves parsing a record whose bytes have not changed (`bench perf`, row "replay"). */
   readonly #cache = new LRUCache<string, CachedRecord>({
@@ -88,18 +83,10 @@ export class LmdbResponseLog implements MovableLog {
   })
   readonly #now: () => Date
   readonly #checkReserve: () => void
-  readonly #dataDirectory: string
   #isClosed = false
 
-  constructor(
-    dataDirectory: string,
-    { readOnly = false, moving, now = () => new Date(), freeBytes }: LmdbLogOptions = {},
-  ) {
-    const moved = movedResponsesFolder(dataDirectory)
-    const isMoved = existsSync(moved) && !existsSync(responsesFolder(dataDirectory))
-    if (isMoved && !moving) throw new StoreError(`${moved}: is a response log that was moved to another one: use that`)
-    const folder = isMoved && moving === 'source' ? moved : responsesFolder(dataDirectory)
-    this.#dataDirectory = dataDirectory
+  constructor(dataDirectory: string, { readOnly = false, now = () => new Date(), freeBytes }: LmdbLogOptions = {}) {
+    const folder = responsesFolder(dataDirectory)
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const environment = openEnvironment({ folder, kind: 'responses', readOnly })
     this.#opened = openRanges(environment)
@@ -255,24 +242,14 @@ export class LmdbResponseLog implements MovableLog {
     })
   }
 
-  /** Also gives the folder another name, so that no start finds the log. */
-  async fence(mark: string): Promise<void> {
-    const { from, to } = this.#folders
-    if (existsSync(from) && existsSync(to)) throw new StoreError(`${to}: is a log that was moved before; remove it`)
-    await this.setNote(MOVED_NOTE, mark)
-    if (existsSync(from)) await renameDurably(from, to)
+  otherProcesses(): number[] {
+    return readerIdsOf(this.#ranges.environment).filter((id) => id !== process.pid)
   }
 
-  async liftFence(): Promise<void> {
-    const { from, to } = this.#folders
-    if (existsSync(to)) await renameDurably(to, from)
-    await this.setNote(MOVED_NOTE)
-  }
-
-  async *export(): AsyncGenerator<LogPart> {
+  *export(): Generator<LogPart> {
     const keys = [...this.#ranges.records.keys()]
     for (let from = 0; from < keys.length;) {
-      const part: LogPart = { kind: 'records', records: [], damaged: [] }
+      const part: LogPart = { records: [], damaged: [] }
       let bytes = 0
       for (const key of keys.slice(from, from + PART.RECORDS_MAX)) {
         const record = undefinedIfCorrupt(() => this.#findAt(key))
@@ -286,23 +263,6 @@ export class LmdbResponseLog implements MovableLog {
       from += part.records.length + part.damaged.length
       yield part
     }
-    yield { kind: 'keys', publicKeys: this.#getPublicKeys() }
-  }
-
-  async import(part: LogPart): Promise<void> {
-    this.#checkReserve()
-    const { environment } = this.#ranges
-    await this.#transact(() => {
-      if (part.kind !== 'records') {
-        void environment.put(PUBLIC_KEYS_KEY, part.publicKeys)
-        return
-      }
-      for (const { record, holdsPaymentId } of part.records) {
-        const { payment_id: _, ...withoutId } = record
-        const next = holdsPaymentId ? record : withoutId
-        this.#writeIndexes({ key: this.#add(record), next, before: undefined })
-      }
-    })
   }
 
   close(): Promise<void> {
@@ -323,10 +283,6 @@ export class LmdbResponseLog implements MovableLog {
       return change()
     }
     return awaitWrite(environment.transaction(changeUnlessMoved))
-  }
-
-  get #folders() {
-    return { from: responsesFolder(this.#dataDirectory), to: movedResponsesFolder(this.#dataDirectory) }
   }
 
   #getOwner(): LogOwner | undefined {

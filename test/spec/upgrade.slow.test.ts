@@ -182,36 +182,22 @@ describe('the documented upgrade', function () {
     await expectReplay(sale)
   })
 
-  it('[14.23] moves the log to PostgreSQL and back, with kills, and replays its payments on each', async function () {
+  it('[14.23] moves the log to PostgreSQL, with kills, and replays its payments there', async function () {
     if (findPostgres() === undefined) return this.skip()
     server = await startPostgres()
     const url = await server.createDatabase()
     const sale = await prepare({})
     const [stop = '', migrate = '', move = '', start = ''] = await commandsOf('machines.md', 'Move the log')
     await machine.run(stop)
-    const { DATA_DIR = '' } = machine.environment
     const documented = /postgres:\S+/
-    const source = { ...machine.environment }
     machine.environment['RESPONSE_LOG'] = url
     expect(await machine.run(migrate.replace(/^.*(?=agent)/, ''))).to.contain('applied migration 1')
     delete machine.environment['RESPONSE_LOG']
     await moveWithKills(move.replace(documented, url))
-    expect(await machine.agent(['serve'])).to.match(/^exit 1: .*moved.*\n$/)
+    expect(await machine.agent(['serve'])).to.match(/^exit 1: The response log was moved to .*\n$/)
     machine.environment['RESPONSE_LOG'] = url
     await machine.run(start)
     await expectReplay(sale)
-
-    const [, back = ''] = await commandsOf('drills.md', 'Move the log')
-    await machine.stop()
-    await moveWithKills(back.replace('"$DATA_DIR"', DATA_DIR))
-    expect(await machine.agent(['serve'])).to.match(/^exit 1: The response log was moved to .*\n$/)
-    expect(await machine.agent(['move-log', '--cancel', '--to', DATA_DIR])).to.match(/^exit 1: .*complete\n$/)
-    for (const name of Object.keys(machine.environment)) delete machine.environment[name]
-    Object.assign(machine.environment, source)
-    await machine.run(start)
-    await expectReplay(sale)
-    const backup = `agent backup ${BACKUPS}/after-move`
-    expect(await machine.run(backup)).to.contain('backed up 1 records')
   })
 
   /** Kills the command at five points of its run, and then lets it end. */

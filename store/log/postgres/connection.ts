@@ -110,7 +110,6 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ['57P01', 'it is stopping'],
   ['57P03', 'it is starting or stopping'],
   ['25006', 'it is read-only'],
-  ['P0001', 'it was moved to another one'],
 ])
 
 /** Failures for which the driver has no code, by a part of their message. */

@@ -28,7 +28,7 @@ import {
   type ResponseRecord,
   type UnrecordedPayment,
 } from '../record.ts'
-import { MOVED_NOTE, PART, type LogPart, type MovableLog } from '../move.ts'
+import type { LogPart, MoveTarget } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
@@ -36,9 +36,6 @@ import { checkSchema } from './schema.ts'
 
 /** A conflicting record can be removed after the write; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
-
-/** Those of which every change is refused once the log was moved. */
-const FENCED_TABLES = ['responses', 'public_keys', 'unrecorded_payments', 'response_log_owner']
 
 const STATEMENTS = {
   /**
@@ -104,19 +101,6 @@ const STATEMENTS = {
     union all (select * from responses where final_at is not null order by final_at desc limit $1))
   select records.record, progress from newest left join records using (identity)`,
   PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
-  /** Waits for changes that are not committed. Also stops the processes of versions that do not know the note. */
-  FENCE: `create or replace function refuse_moved() returns trigger language plpgsql as
-  $$ begin raise exception 'The response log was moved'; end $$;
-  ${FENCED_TABLES.map(
-    (table) => `create or replace trigger refuse_moved before insert or update or delete on ${table}
-  for each statement execute function refuse_moved();`,
-  ).join('')}`,
-  LIFT_FENCE: FENCED_TABLES.map((table) => `drop trigger if exists refuse_moved on ${table};`).join(''),
-  EXPORT: `select identity, holds, record, progress from (select page.*,
-    sum(octet_length(record)) over (order by identity rows between unbounded preceding and 1 preceding) as before
-    from (select identity, payment_id is not null as holds, progress, records.record
-      from responses left join records using (identity) where identity > $1 order by identity limit $2) as page) as summed
-  where before is null or before <= $3 order by identity`,
   IMPORT: `with moved as (select * from jsonb_to_recordset($1::jsonb)
     as (identity text, payment_id text, state text, final_at timestamptz, due_at timestamptz, record text)),
   added as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
@@ -136,7 +120,7 @@ interface PostgresLogOptions {
  * Connects, and checks the schema.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<MovableLog> {
+export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<MoveTarget> {
   const pool = openPool(url, report)
   try {
     await checkSchema(pool)
@@ -148,7 +132,7 @@ export async function openPostgresResponseLog({ url, report }: PostgresLogOption
   }
 }
 
-class PostgresResponseLog implements MovableLog {
+class PostgresResponseLog implements MoveTarget {
   readonly #pool: Pool
   /** The revision of each record when it was read or written, which saves a read before a change. It may be old. */
   readonly #revisions = new WeakMap<ResponseRecord, string>()
@@ -312,39 +296,11 @@ class PostgresResponseLog implements MovableLog {
     return rows.flatMap(({ record, progress }) => undefinedIfCorrupt(() => decodeRecord(record, progress)) ?? [])
   }
 
-  async fence(mark: string): Promise<void> {
-    await this.setNote(MOVED_NOTE, mark)
-    await this.#query(STATEMENTS.FENCE, [])
+  importKeys(keys: readonly AnnouncedKey[]): Promise<void> {
+    return this.#insert(STATEMENTS.IMPORT_KEYS, keys)
   }
 
-  async liftFence(): Promise<void> {
-    await this.#query(STATEMENTS.LIFT_FENCE, [])
-    await this.setNote(MOVED_NOTE)
-  }
-
-  async *export(): AsyncGenerator<LogPart> {
-    type Stored = { identity: string; holds: boolean; record: Buffer; progress: Buffer | null }
-    for (let after: string | undefined = ''; after !== undefined;) {
-      const limits: unknown[] = [after, PART.RECORDS_MAX, PART.BYTES_MAX]
-      const { rows }: QueryResult<Stored> = await this.#query<Stored>(STATEMENTS.EXPORT, limits)
-      const part: LogPart = { kind: 'records', records: [], damaged: [] }
-      for (const { identity, holds, record: bytes, progress } of rows) {
-        const record = undefinedIfCorrupt(() => decodeRecord(bytes, progress))
-        if (record?.identity === identity) part.records.push({ record, holdsPaymentId: holds })
-        else part.damaged.push(identity)
-      }
-      yield part
-      after = rows.at(-1)?.identity
-    }
-    yield { kind: 'keys', publicKeys: await this.publicKeys() }
-  }
-
-  async import(part: LogPart): Promise<void> {
-    const insert = (statement: string, rows: readonly object[]) => this.#query(statement, [JSON.stringify(rows)])
-    if (part.kind !== 'records') {
-      await insert(STATEMENTS.IMPORT_KEYS, part.publicKeys)
-      return
-    }
+  importRecords(part: LogPart): Promise<void> {
     const rows = part.records.map(({ record, holdsPaymentId }) => ({
       identity: record.identity,
       state: record.state,
@@ -353,11 +309,15 @@ class PostgresResponseLog implements MovableLog {
       final_at: isFinal(record.state) ? record.updated_at : null,
       record: encodeRecord(record).toString('base64'),
     }))
-    await insert(STATEMENTS.IMPORT, rows)
+    return this.#insert(STATEMENTS.IMPORT, rows)
   }
 
   close(): Promise<void> {
     return this.#pool.end()
+  }
+
+  async #insert(statement: string, rows: readonly object[]): Promise<void> {
+    await this.#query(statement, [JSON.stringify(rows)])
   }
 
   async #readNumber(statement: string, values: unknown[]): Promise<number> {

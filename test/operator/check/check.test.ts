@@ -13,6 +13,8 @@ import { replying, startFaultProxy, type RpcCall } from '../../support/fault-pro
 import { REGISTER } from '../../support/fixtures.ts'
 import { listen } from '../../support/listen.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import { MOVED_NOTE } from '../../../store/log/move.ts'
 import { withPool } from '../../../store/log/postgres/connection.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -214,8 +216,13 @@ describe('the command check', function () {
       const marker = 'response-log.json'
       await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
       await expectOne('response log', /^FAILED The response log is empty/)
-      await mkdir(join(environment['DATA_DIR'] ?? '', 'responses.moved'))
-      await expectOne('response log', /^FAILED .*was moved to another one: use that/)
+      const log = new LmdbResponseLog(environment['DATA_DIR'] ?? '')
+      await log.setNote(MOVED_NOTE, 'database.internal/companies')
+      await log.close()
+      await expectOne(
+        'response log',
+        /^FAILED The response log was moved to database\.internal.companies: use that one/,
+      )
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {

@@ -1,21 +1,27 @@
-/** Moving a response log between LMDB and PostgreSQL. */
+/** Moving a response log from LMDB to PostgreSQL. */
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { openConfiguredLog } from '../../../agent/service/response-log.ts'
 import { findOwnerFault } from '../../../agent/service/check-log-owner.ts'
 import { RECORD_STATES, type ResponseRecord } from '../../../store/log/record.ts'
-import { cancelMove, findMoveFault, moveLog, PART, type MovableLog } from '../../../store/log/move.ts'
+import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import { moveLog, PART, type MoveTarget } from '../../../store/log/move.ts'
+import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
+import { responsesFolder } from '../../../store/files/layout.ts'
+import { SETTINGS } from '../../support/log-ranges.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { failureOf } from '../../support/failure.ts'
 
-type Kind = 'LMDB' | 'PostgreSQL'
 const OWNER = {
   log_id: '7d4f0c1e-1111-4222-8333-444455556666',
-  network: 'eip155:84532',
-  asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+  network: 'eip155:84532' as const,
+  asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e' as const,
   pay_to: RECEIVER,
   receivers: [RECEIVER],
 }
@@ -32,7 +38,7 @@ const RECORDS: ResponseRecord[] = [
   makeRecord({ identity: 'payer/due', due_at: minutesFrom(10), body: 'x'.repeat(100) }),
 ].map((record) => Object.assign(record, { prepared_at: time.toISOString() }))
 
-async function fill(log: MovableLog): Promise<void> {
+async function fill(log: ResponseLog): Promise<void> {
   await log.setOwner(OWNER, undefined)
   for (const record of RECORDS) await storeRecord(log, record)
   await log.announceKey({ kid: 'kid', jwk: { kty: 'EC', x: 'x' }, compromised_at: null })
@@ -41,8 +47,16 @@ async function fill(log: MovableLog): Promise<void> {
   await log.setNote('doubt/https://facilitator.example payer/1', 'reported')
 }
 
+/** Holds the environment open, like a service. */
+const HOLD = `import { open } from 'lmdb'
+const environment = open({ path: process.argv[1], ...${JSON.stringify(SETTINGS)} })
+environment.get('layout')
+process.once('disconnect', () => process.exit())
+process.send('open')`
+const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+
 /** Everything that a service can read. */
-async function contentOf(log: MovableLog) {
+async function contentOf(log: ResponseLog) {
   const ids = RECORDS.flatMap(({ payment_id }) => payment_id ?? [])
   const [owner, keys, unrecorded] = [await log.owner(), await log.publicKeys(), await log.unrecorded()]
   const content = {
@@ -60,7 +74,7 @@ async function contentOf(log: MovableLog) {
 }
 
 /** A log whose calls fail from a certain one on, as if the process had died there. */
-function dying(log: MovableLog, calls: { left: number }): MovableLog {
+function dying<Log extends ResponseLog>(log: Log, calls: { left: number }): Log {
   return new Proxy(log, {
     get(target, name) {
       const method = Reflect.get(target, name) as (...args: unknown[]) => unknown
@@ -73,130 +87,119 @@ function dying(log: MovableLog, calls: { left: number }): MovableLog {
   })
 }
 
-for (const [from, to] of [
-  ['LMDB', 'PostgreSQL'],
-  ['PostgreSQL', 'LMDB'],
-  ['LMDB', 'LMDB'],
-] as const) {
-  describe(`moving a response log from ${from} to ${to}`, () => {
-    const logs: MovableLog[] = []
-    const places: Record<'source' | 'target', { dataDirectory: string; responseLog: string | undefined }> = {
-      source: { dataDirectory: '', responseLog: undefined },
-      target: { dataDirectory: '', responseLog: undefined },
-    }
-    const open = async (side: 'source' | 'target') => {
-      const log = await openConfiguredLog(places[side], { moving: side })
-      logs.push(log)
-      return log
-    }
-    const start = () => openConfiguredLog(places.source).then((log) => log.close())
-    let source: MovableLog
-    let target: MovableLog
-    const move = () => moveLog({ source, target, to: 'the target' })
+const TO = 'database.internal/companies'
+const terms = { network: OWNER.network, asset: OWNER.asset, payTo: RECEIVER } as const
 
-    beforeEach(async function () {
-      const kinds: Record<'source' | 'target', Kind> = { source: from, target: to }
-      for (const side of ['source', 'target'] as const) {
-        if (kinds[side] === 'PostgreSQL' && findPostgres() === undefined) this.skip()
-        const responseLog = kinds[side] === 'PostgreSQL' ? await makeEmptyLog() : undefined
-        places[side] = { dataDirectory: await makeTemporaryDirectory(), responseLog }
-      }
-      source = await open('source')
-      target = await open('target')
-      await fill(source)
-    })
-    afterEach(async () => {
-      // The database is shared with other tests.
-      if (logs.length > 0) await source.liftFence()
-      for (const log of logs.splice(0)) await log.close()
-    })
+describe('moving a response log from LMDB to PostgreSQL', () => {
+  let directory: string
+  let source: LmdbResponseLog
+  let target: MoveTarget
+  let opened: ResponseLog[]
 
-    it('[14.23] copies all that a service reads', async () => {
-      const content = await contentOf(source)
-      expect(await move()).to.deep.equal({ records: RECORDS.length, damaged: [] })
-      const copied = await contentOf(target)
-      for (const [name, value] of Object.entries(content)) expect(copied, name).to.have.deep.property(name, value)
-      const settled = content.records.find((record) => record?.state === 'settled')
-      const claim = await target.claim(settled!)
-      expect(claim).to.deep.equal({ kind: 'taken', record: settled })
-      const confirmed = await target.advance(settled!, { state: 'confirmed', updated_at: minutesFrom(20) })
-      expect(await target.read(settled!.identity)).to.deep.equal(confirmed)
-    })
+  const move = () => moveLog({ source, target, to: TO })
+  /** Why a start would be refused. */
+  const faultOf = async (log: ResponseLog) =>
+    findOwnerFault({ log, dataDirectory: await makeTemporaryDirectory(), terms, allowed: {} })
 
-    it('[14.23] lets no process change the source once it has begun', async () => {
-      const running = await open('source')
-      const [prepared] = RECORDS
-      await running.read(prepared!.identity)
-      const calls = { left: 3 }
-      expect(await failureOf(moveLog({ source, target: dying(target, calls), to: 'the target' }))).to.equal(
-        'Error: killed',
-      )
-      expect(await failureOf(running.claim(makeRecord({ identity: 'payer/new' })))).to.match(/moved/)
-      const settled = { state: 'settled', updated_at: minutesFrom(20) } as const
-      expect(await failureOf(running.advance(prepared!, settled))).to.match(/moved/)
-      const terms = { network: OWNER.network, asset: OWNER.asset, payTo: RECEIVER } as const
-      const check = { dataDirectory: places.source.dataDirectory, terms, allowed: {} } as never
-      expect(await findOwnerFault({ ...(check as object), log: source } as never)).to.match(/moved to the target/)
-      if (from === 'LMDB') expect(await failureOf(start())).to.match(/moved/)
-    })
-
-    it('[14.23] continues after a kill at each step, and the target is refused until then', async () => {
-      const content = await contentOf(source)
-      let kills = 0
-      for (let step = 0; ; step += 1) {
-        const calls = { left: step }
-        const attempt = moveLog({ source: dying(source, calls), target: dying(target, calls), to: 'the target' })
-        const failure = await failureOf(attempt)
-        if (failure === 'no failure' || /complete/.test(failure)) break
-        expect(failure).to.equal('Error: killed')
-        kills += 1
-        const check = { log: target, dataDirectory: places.target.dataDirectory, allowed: {} }
-        const terms = { network: OWNER.network, asset: OWNER.asset, payTo: RECEIVER }
-        if ((await target.owner()) !== undefined) continue
-        const fault = await findOwnerFault({ ...check, terms } as never)
-        if ((await target.notes('move/')).size > 0) expect(fault).to.match(/not complete/)
-      }
-      expect(kills).to.be.above(20)
-      const copied = await contentOf(target)
-      for (const [name, value] of Object.entries(content)) expect(copied, name).to.have.deep.property(name, value)
-    })
-
-    it('[14.23] reads large answers in parts that are small', async () => {
-      for (const identity of ['a', 'b', 'c', 'd'])
-        await source.claim(makeRecord({ identity, body: 'x'.repeat(PART.BYTES_MAX / 2) }))
-      for await (const part of source.export())
-        if (part.kind === 'records')
-          expect(part.records.filter(({ record }) => record.body.length > 1_000)).to.have.length.below(4)
-      expect((await move()).records).to.equal(RECORDS.length + 4)
-    })
-
-    it('[14.23] compares every record', async () => {
-      const [record] = RECORDS
-      for (let more = 0; more < 110; more += 1) await source.claim(makeRecord({ identity: `payer/more ${more}` }))
-      const read = async (identity: string) => ({ ...record!, identity, body: 'other' })
-      const failure = await failureOf(moveLog({ source, target: replaceMethods(target, { read }), to: 'the target' }))
-      expect(failure).to.match(/ 120 records differ/)
-    })
-
-    it('[14.23] refuses a target with records without an owner, or with another log, and changes nothing', async () => {
-      await target.claim(makeRecord({ identity: 'payer/other' }))
-      expect(await failureOf(move())).to.match(/another response log/)
-      await target.setOwner({ ...OWNER, log_id: randomUUID() }, undefined)
-      expect(await failureOf(move())).to.match(/another response log/)
-      expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
-    })
-
-    it('[14.23] is cancelled before it is complete, and not after it', async () => {
-      const calls = { left: 8 }
-      await failureOf(moveLog({ source, target: dying(target, calls), to: 'the target' }))
-      await cancelMove({ source, target, to: 'the target' })
-      expect(await findMoveFault(target)).to.match(/not complete/)
-      expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
-      expect(await failureOf(move())).to.match(/another response log/)
-      places.target = { dataDirectory: await makeTemporaryDirectory(), responseLog: undefined }
-      target = await open('target')
-      await move()
-      expect(await failureOf(cancelMove({ source, target, to: 'the target' }))).to.match(/is complete/)
-    })
+  beforeEach(async function () {
+    if (findPostgres() === undefined) return this.skip()
+    directory = await makeTemporaryDirectory()
+    source = new LmdbResponseLog(directory)
+    target = await openPostgresResponseLog({ url: await makeEmptyLog(), report: () => undefined })
+    opened = [source, target]
+    await fill(source)
   })
-}
+  afterEach(async () => {
+    for (const log of opened) await log.close()
+  })
+
+  it('[14.23] copies all that a service reads', async () => {
+    const content = await contentOf(source)
+    expect(await move()).to.deep.equal({ records: RECORDS.length, damaged: [] })
+    const copied = await contentOf(target)
+    for (const [name, value] of Object.entries(content)) expect(copied, name).to.have.deep.property(name, value)
+    expect(await faultOf(target)).to.equal(undefined)
+    const settled = content.records.find((record) => record?.state === 'settled')
+    expect(await target.claim(settled!)).to.deep.equal({ kind: 'taken', record: settled })
+    const confirmed = await target.advance(settled!, { state: 'confirmed', updated_at: minutesFrom(20) })
+    expect(await target.read(settled!.identity)).to.deep.equal(confirmed)
+    expect(await failureOf(move())).to.match(/the move is complete/)
+  })
+
+  it('[14.23] changes nothing while another process has the log open', async () => {
+    const others = replaceMethods(source, { otherProcesses: () => [4711] })
+    expect(await failureOf(moveLog({ source: others, target, to: TO }))).to.match(/stop them first: 4711/)
+    expect(await faultOf(source)).to.equal(undefined)
+    expect(await faultOf(target)).to.equal(undefined)
+  })
+
+  it('[14.23] finds the processes that have the log open', async () => {
+    expect(source.otherProcesses()).to.deep.equal([])
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD, responsesFolder(directory)], {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      timeout: 60_000,
+    })
+    await once(holder, 'message')
+    expect(source.otherProcesses()).to.deep.equal([holder.pid])
+    holder.disconnect()
+    await once(holder, 'exit')
+    expect(source.otherProcesses()).to.deep.equal([])
+  })
+
+  it('[14.23] lets no process change the source once it has begun, and refuses to start with it', async () => {
+    const running = new LmdbResponseLog(directory)
+    opened.push(running)
+    const [prepared] = RECORDS
+    await running.read(prepared!.identity)
+    const failure = await failureOf(moveLog({ source, target: dying(target, { left: 4 }), to: TO }))
+    expect(failure).to.equal('Error: killed')
+    expect(await failureOf(running.claim(makeRecord({ identity: 'payer/new' })))).to.match(/moved/)
+    const settled = { state: 'settled', updated_at: minutesFrom(20) } as const
+    expect(await failureOf(running.advance(prepared!, settled))).to.match(/moved/)
+    expect(await faultOf(source)).to.match(/moved to database\.internal/)
+    expect(await failureOf(moveLog({ source, target, to: 'another' }))).to.match(/finish that/)
+  })
+
+  it('[14.23] continues after a kill at each step, and the target is refused until then', async () => {
+    const content = await contentOf(source)
+    let kills = 0
+    for (let step = 0; ; step += 1) {
+      const calls = { left: step }
+      const failure = await failureOf(moveLog({ source: dying(source, calls), target: dying(target, calls), to: TO }))
+      if (failure === 'no failure' || /complete/.test(failure)) break
+      expect(failure).to.equal('Error: killed')
+      kills += 1
+      const isMarked = (await source.notes('move/')).size > 0
+      if (isMarked && (await target.owner()) === undefined) expect(await faultOf(target)).to.match(/not complete/)
+    }
+    expect(kills).to.be.above(15)
+    const copied = await contentOf(target)
+    for (const [name, value] of Object.entries(content)) expect(copied, name).to.have.deep.property(name, value)
+  })
+
+  it('[14.23] reads large answers in parts that are small', async () => {
+    for (const identity of ['a', 'b', 'c', 'd'])
+      await source.claim(makeRecord({ identity, body: 'x'.repeat(PART.BYTES_MAX / 2) }))
+    for (const { records } of source.export())
+      expect(records.filter(({ record }) => record.body.length > 1_000)).to.have.length.below(4)
+    expect((await move()).records).to.equal(RECORDS.length + 4)
+  })
+
+  it('[14.23] compares every record', async () => {
+    const [record] = RECORDS
+    for (let more = 0; more < 110; more += 1) await source.claim(makeRecord({ identity: `payer/more ${more}` }))
+    const read = async (identity: string) => ({ ...record!, identity, body: 'other' })
+    const failure = await failureOf(moveLog({ source, target: replaceMethods(target, { read }), to: TO }))
+    expect(failure).to.match(/ 120 records differ/)
+    expect(await faultOf(target)).to.match(/not complete/)
+  })
+
+  it('[14.23] refuses a target with records without an owner, or with another log, and changes nothing', async () => {
+    await target.claim(makeRecord({ identity: 'payer/other' }))
+    expect(await failureOf(move())).to.match(/another response log/)
+    await target.setOwner({ ...OWNER, log_id: randomUUID() }, undefined)
+    expect(await failureOf(move())).to.match(/another response log/)
+    expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
+  })
+})
