@@ -1,7 +1,7 @@
 /** An answer as a person reads it on a terminal. The command line escapes what it prints. */
 import type { ChangesResponse } from '../agent/operation/changes.ts'
 import type { HistoryResponse } from '../agent/operation/history.ts'
-import type { ResolveResponse } from '../agent/operation/resolve.ts'
+import { matchOf, type ResolveResponse } from '../agent/operation/resolve.ts'
 import type { SearchResponse } from '../agent/operation/search.ts'
 import type { Company } from '../store/dataset/company.ts'
 import {
@@ -70,15 +70,16 @@ export const changeCells = (change: ChangesResponse['changes'][number]): string[
 const RESULT_HEADS = ['status', 'number', 'name', 'result']
 
 /** A row of a table of the results of a batch. Without a decided company, the names are those of the candidates. */
-function resultCells({ status, body }: BatchResult): string[] {
-  const { company = body.match?.company, candidates = [], error } = body
+function resultCells({ http_status, body }: BatchResult): string[] {
+  const { status, candidates = [], error } = body
+  const company = body.company ?? (status && matchOf({ status, candidates })?.company)
   const names = company ? [company.legal_name] : candidates.map((each) => describeCandidate(companyRow(each.company)))
-  return [String(status), company?.company_number ?? '', names.join(' / '), error?.code ?? body.status ?? '']
+  return [String(http_status), company?.company_number ?? '', names.join(' / '), error?.code ?? status ?? '']
 }
 
 /** What the items of a batch have: a company, a resolution, or a refusal. */
 interface BatchResult {
-  status: number
+  http_status: number
   body: Partial<ResolveResponse> & { company?: Company; error?: { code: string } }
 }
 

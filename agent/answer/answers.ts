@@ -18,6 +18,8 @@ const ANSWERS: {
   changes: answerChanges,
 }
 
+type CheckedAnswer = { kind: 'computed'; answer: { snapshot_id: string } } | Refused
+
 export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
 
 /** Whether the operation needs a loaded and fresh dataset. */
@@ -31,14 +33,21 @@ export function describeInput({ definition, input }: Operation, context: AnswerC
   return ifReadable(() => definition.quoteNote?.(input, () => listStatuses(context)))
 }
 
-/** The JSON text that is stored and sold. Throws when the answer violates its published schema. */
-export function prepareAnswer(
+/** Throws when the answer violates its published schema. */
+export function computeAnswer(
   { definition, input }: Operation<SingleDefinition>,
   context: AnswerContext,
-): PreparedAnswer {
+): CheckedAnswer {
   const answer = ANSWERS[definition.name as keyof typeof ANSWERS] as AnswerFunction<SingleDefinition>
   const computed = answer(input, context)
   if (computed.kind === 'refused') return computed
-  const checked = definition.answerSchema.parse(computed.answer)
-  return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }
+  return { kind: 'computed', answer: definition.answerSchema.parse(computed.answer) }
+}
+
+/** The JSON text that is stored and sold. */
+export function prepareAnswer(operation: Operation<SingleDefinition>, context: AnswerContext): PreparedAnswer {
+  const computed = computeAnswer(operation, context)
+  if (computed.kind === 'refused') return computed
+  const { answer } = computed
+  return { kind: 'prepared', body: JSON.stringify(answer), snapshotId: answer.snapshot_id }
 }

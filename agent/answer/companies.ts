@@ -11,7 +11,7 @@ import {
   type Candidate,
 } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
-import type { resolve, ResolveResponse } from '../operation/resolve.ts'
+import { matchOf, type resolve, type ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
 import {
   datasetProvenance,
@@ -50,8 +50,7 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
   if (found.kind === 'refused') return found
   const { candidates, candidate_limit_reached: isTruncated } = found.answer
   const status = decideStatus(candidates, { isTruncated })
-  const match = status === 'matched' ? (candidates[0] ?? null) : null
-  return { kind: 'computed', answer: { status, match, query, ...found.answer } }
+  return { kind: 'computed', answer: { status, match: matchOf({ status, candidates }), query, ...found.answer } }
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]

@@ -1,13 +1,13 @@
 /** Computes the items of a batch from one state of the data, in slices between which other requests run. */
 import { setImmediate } from 'node:timers/promises'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
+import { BATCH_ANSWER_BYTES_MAX, sharedMembers, toItem } from '../operation/batch.ts'
 import type { Operation, SingleDefinition } from '../operation/operation.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import { refused } from '../operation/outcome.ts'
-import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
+import { isBatchResult } from '../operation/refusal.ts'
 import { datasetProvenance, type AnswerContext } from './registers.ts'
-import { needsDataset, prepareAnswer, type PreparedAnswer } from './answers.ts'
+import { computeAnswer, needsDataset, type PreparedAnswer } from './answers.ts'
 
 /** Of all items together. Longer than a batch of queries of 20 ms needs. */
 const BATCH_TIME_MAX_MS = 5_000
@@ -50,7 +50,6 @@ export async function prepareBatch(items: Items, { openContext, enter }: BatchOp
   }
 }
 
-/** Assembles the body from those of the items, so that each is the body of its single operation. */
 async function prepareItems(
   items: Items,
   context: AnswerContext,
@@ -59,7 +58,8 @@ async function prepareItems(
   const isFromDataset = items.some((item) => needsDataset(item, context))
   if (isFromDataset && !context.dataset) return refused({ code: 'dataset_unavailable' })
   const provenance = isFromDataset && context.dataset ? datasetProvenance(context.dataset) : SYNTHETIC_PROVENANCE
-  const end = `],${JSON.stringify(provenance).slice(1)}`
+  const shared = sharedMembers(items, provenance)
+  const end = `],${JSON.stringify(shared).slice(1)}`
   let body = '{"results":['
   let bytes = Buffer.byteLength(body + end)
   let isAnswered = false
@@ -71,26 +71,20 @@ async function prepareItems(
       sliceMs = 0
     }
     const start = context.now().getTime()
-    const prepared = prepareAnswer(item, context)
+    const computed = computeAnswer(item, context)
     const itemMs = context.now().getTime() - start
     sliceMs += itemMs
     workedMs += itemMs
     if (workedMs > BATCH_TIME_MAX_MS) return refused({ code: 'query_too_broad', detail: `inputs[${at}]` })
-    if (prepared.kind === 'refused' && !isBatchResult(prepared.refusal.code))
-      return refused({ ...prepared.refusal, detail: `inputs[${at}]` })
-    const result = (at === 0 ? '' : ',') + resultOf(prepared)
+    if (computed.kind === 'refused' && !isBatchResult(computed.refusal.code))
+      return refused({ ...computed.refusal, detail: `inputs[${at}]` })
+    const result = (at === 0 ? '' : ',') + JSON.stringify(toItem(item, computed, shared))
     bytes += Buffer.byteLength(result)
     if (bytes > BATCH_ANSWER_BYTES_MAX)
       return refused({ code: 'batch_too_large', detail: `the first ${at} inputs fit` })
     body += result
-    isAnswered ||= prepared.kind === 'prepared'
+    isAnswered ||= computed.kind === 'computed'
   }
   if (!isAnswered) return refused({ code: 'company_not_found', provenance })
   return { kind: 'prepared', body: body + end, snapshotId: provenance.snapshot_id }
-}
-
-function resultOf(prepared: PreparedAnswer): string {
-  if (prepared.kind === 'prepared') return `{"status":200,"body":${prepared.body}}`
-  const { refusal } = prepared
-  return JSON.stringify({ status: REFUSALS[refusal.code].status, body: refusalBody(refusal) })
 }

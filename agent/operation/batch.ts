@@ -6,9 +6,10 @@ import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { toJsonSchema } from './json-schema.ts'
-import { parseOperation, type OperationDefinition, type SingleDefinition } from './operation.ts'
+import { parseOperation, type Operation, type OperationDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
-import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
+import { refused, type Computed } from './outcome.ts'
+import { isBatchResult, REFUSALS, refusalBody, type Refusal } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
 
 /**
@@ -25,7 +26,7 @@ const STATUSES = {
 
 /**
  * @example `{"operation": "lookup", "inputs": [{"company_number": "335801"}, {"company_number": "081615"}]}` costs 0.02
- * USDC, the sum of its items, and answers `results`, one with the status and the body of each input.
+ * USDC, the sum of its items, and answers `results`, one with the HTTP status and the body of each input.
  */
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
@@ -64,11 +65,12 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     items,
     isAnswerTo(input, answer) {
       const asked = items(input)
-      const { results } = answer as unknown as { results: { status: number; body: unknown }[] }
-      const isAnswered = ({ definition, input: item }: (typeof asked)[number], at: number) => {
-        if (results[at]?.status !== STATUSES.found) return true
-        const parsed = definition.answerSchema.safeParse(results[at].body)
-        return parsed.success && definition.isAnswerTo(item, parsed.data)
+      const { results } = answer as unknown as BatchAnswer
+      const isAnswered = (item: (typeof asked)[number], at: number) => {
+        if (results[at]?.http_status !== STATUSES.found) return true
+        const { definition } = item
+        const parsed = definition.answerSchema.safeParse(fromItem(item, results[at].body, answer))
+        return parsed.success && definition.isAnswerTo(item.input, parsed.data)
       }
       return results.length === asked.length && asked.every(isAnswered)
     },
@@ -78,16 +80,15 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
         const inputs = each.examples(company)
         return inputs.length === 0 ? [] : [{ operation: each.name, inputs: [...inputs] }]
       }),
-    exampleAnswer: (mode) => ({
-      results: [
-        { status: STATUSES.found, body: first.exampleAnswer(mode) },
-        {
-          status: STATUSES.missing,
-          body: refusalBody({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
-        },
-      ],
-      ...SYNTHETIC_PROVENANCE,
-    }),
+    exampleAnswer(mode) {
+      const item = { definition: first, input: {} }
+      const results = [
+        { kind: 'computed' as const, answer: first.exampleAnswer(mode) },
+        refused({ code: 'company_not_found', provenance: SYNTHETIC_PROVENANCE }),
+      ]
+      const shared = sharedMembers([item], SYNTHETIC_PROVENANCE)
+      return { results: results.map((each) => toItem(item, each, shared)), ...shared }
+    },
     quotedExample(mode) {
       // The others have no constant example on mainnet.
       const quoted = operations.find(({ path }) => !path.includes('{')) ?? first
@@ -156,16 +157,81 @@ function inputSchema(
     })
 }
 
+type Item = Operation<SingleDefinition>
+
+type Provenance = NonNullable<Refusal['provenance']>
+
+interface BatchAnswer {
+  results: { http_status: number; body: object }[]
+}
+
+/** What stands once in a batch, for all items. */
+export function sharedMembers([first]: readonly Item[], provenance: Provenance): Provenance {
+  return { ...provenance, ...first?.definition.batchItem?.shared }
+}
+
+/** An item of a batch: the answer or the refusal without what the batch has already. */
+export function toItem(
+  { definition: { batchItem } }: Item,
+  computed: Computed<object>,
+  shared: Provenance,
+): BatchAnswer['results'][number] {
+  if (computed.kind === 'refused') {
+    const { refusal } = computed
+    const body = withoutMembers(refusalBody(refusal), sharedNames(refusal.provenance ?? shared, shared))
+    return { http_status: REFUSALS[refusal.code].status, body }
+  }
+  const { answer } = computed
+  const { omitted = [] } = batchItem ?? {}
+  return {
+    http_status: STATUSES.found,
+    body: withoutMembers(answer, [...omitted, ...sharedNames(answer as Provenance, shared)]),
+  }
+}
+
+/** The answer of the single operation. */
+export function fromItem({ definition, input }: Item, body: object, batch: object): object {
+  const { results: _, ...shared } = batch as Provenance & BatchAnswer
+  return { ...shared, ...body, ...definition.batchItem?.restore(input, body) }
+}
+
+/** The source is that of another file if the snapshot or the time of its retrieval differs. */
+function sharedNames({ source, snapshot_id }: Provenance, shared: Provenance): string[] {
+  const others = new Map(Object.entries(shared.source))
+  const isSame =
+    snapshot_id === shared.snapshot_id && Object.entries(source).every(([name, value]) => others.get(name) === value)
+  return Object.keys(shared).filter((name) => isSame || !PROVENANCE.includes(name))
+}
+
+const PROVENANCE = ['source', 'snapshot_id']
+
+function withoutMembers(body: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)))
+}
+
 function answerSchema(operations: readonly SingleDefinition[]) {
-  const bodies = new Set(operations.map((each) => each.answerSchema))
-  const found = z.strictObject({ status: z.literal(STATUSES.found), body: z.union([...bodies]) })
-  const refused = z.strictObject({ status: z.literal([STATUSES.missing, STATUSES.conflict]), body: dataErrorSchema })
+  const bodies = new Map(operations.map((each) => [each.answerSchema, itemSchema(each)]))
+  const found = z.strictObject({ http_status: z.literal(STATUSES.found), body: z.union([...bodies.values()]) })
+  const refusedItem = z.strictObject({
+    http_status: z.literal([STATUSES.missing, STATUSES.conflict]),
+    body: dataErrorSchema.partial({ source: true, snapshot_id: true }),
+  })
   return z.strictObject({
     results: z
-      .array(z.union([found, refused]))
+      .array(z.union([found, refusedItem]))
       .min(1)
       .meta({ description: 'In the order of the inputs.' }),
     source: sourceSchema,
     snapshot_id: snapshotIdSchema,
+    matching_version: z.string().optional(),
+    score_definition: z.string().optional(),
   })
+}
+
+function itemSchema({ answerSchema: schema, batchItem }: SingleDefinition): z.ZodObject {
+  const omitted = [...(batchItem?.omitted ?? []), ...Object.keys(batchItem?.shared ?? {})]
+  const shape = Object.entries((schema as unknown as z.ZodObject).shape)
+    .filter(([name]) => !omitted.includes(name))
+    .map(([name, member]) => [name, PROVENANCE.includes(name) ? z.optional(member) : member])
+  return z.strictObject(Object.fromEntries(shape) as z.ZodRawShape)
 }

@@ -77,6 +77,14 @@ interface QuoteNote {
   description: string
 }
 
+interface BatchItemForm {
+  /** Members of every answer. They stand once in the batch. */
+  shared: Readonly<Record<string, string>>
+  /** Members that the request and the rest of the answer already say. */
+  omitted: readonly string[]
+  restore(input: Record<string, unknown>, item: object): object
+}
+
 export interface SingleDefinition<
   Name extends string = string,
   Input extends z.ZodObject = z.ZodObject,
@@ -89,6 +97,8 @@ export interface SingleDefinition<
   batchInputsMax?: number
   /** The most inputs of a batch over MCP. Clients cut an answer at about 100 KB, and a model must read all of it. */
   toolInputsMax?: number
+  /** How an answer stands in a batch. Absent: it has only what is equal for all items left out. */
+  batchItem?: BatchItemForm
   /** What the quote says before anything is paid, if the input cannot have the answer that a client expects. */
   quoteNote?(input: z.output<Input>, statuses: () => readonly (string | null)[]): QuoteNote | undefined
 }

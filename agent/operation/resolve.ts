@@ -4,7 +4,14 @@ import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
 import { companyNumber, eircode, longText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
-import { candidateSchema, rankingMembers, repeatsInput } from './result.ts'
+import {
+  candidateSchema,
+  MATCHING_VERSION,
+  rankingMembers,
+  repeatsInput,
+  SCORE_DEFINITION,
+  type Candidate,
+} from './result.ts'
 
 /** The 200 (contract 2.6). `query` repeats the canonical input. */
 export const resolveResponseSchema = z.strictObject({
@@ -20,6 +27,10 @@ export const resolveResponseSchema = z.strictObject({
 })
 
 export type ResolveResponse = z.infer<typeof resolveResponseSchema>
+
+/** The first candidate of an answer that is matched. */
+export const matchOf = ({ status, candidates }: Pick<ResolveResponse, 'status' | 'candidates'>): Candidate | null =>
+  status === 'matched' ? (candidates[0] ?? null) : null
 
 const EXAMPLE = { name: 'Example Trading Ltd', eircode: 'D02 X285' }
 
@@ -45,6 +56,11 @@ export const resolve = defineOperation({
   /** A resolution takes many times the time of a lookup. */
   batchInputsMax: 25,
   toolInputsMax: 15,
+  batchItem: {
+    shared: { matching_version: MATCHING_VERSION, score_definition: SCORE_DEFINITION },
+    omitted: ['query', 'match'],
+    restore: (query, item) => ({ query, match: matchOf(item as ResolveResponse) }),
+  },
 
   inputSchema: z
     .strictObject({

@@ -71,15 +71,9 @@ export const rankingMembers = {
 /** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 1.4). */
 export const MATCHING_VERSION = 'ie-names-6'
 
-/** In every answer with candidates, like the version. */
+/** In every answer with candidates, like the version. The page explains the values (docs/served/api.md). */
 export const SCORE_DEFINITION =
-  'Evidence score from 0 to 1000; not a probability or an assessment of the registry. Equal names 1000; 960 if only the ' +
-  'form of the same legal suffix differs, the query has no suffix, every word behind it is explained, or no other company ' +
-  'has the name but for "the" or "co"; similar names 850 times name_similarity: 849 if only spaces and "and" differ, at most 779 if a ' +
-  'short word or a number differs, nothing explains a word, or another name has the same letters; in a search ' +
-  '501 to 543 for a name that contains every word and much more; a company number 1000. An equal Eircode ' +
-  'adds 80, a contained address 40, up to 1000. Matched: at least 900, 80 above the next, no contradiction, all candidates ' +
-  'examined.'
+  'Evidence from 0 to 1000, not a probability or an assessment of the registry; explained in /docs/api.md under Scores.'
 
 export type Candidate = z.infer<typeof candidateSchema>
 

@@ -25,16 +25,24 @@ type ResolveAnswer = Omit<ResolveResponse, 'status' | 'match'> &
 
 /** The operations of which a batch has several inputs. */
 interface BatchOperations {
-  lookup: { input: Input<typeof lookup>; answer: CompanyResponse }
-  as_of: { input: Input<typeof asOf>; answer: CompanyResponse }
-  resolve: { input: Input<typeof resolve>; answer: ResolveAnswer }
+  lookup: { input: Input<typeof lookup>; answer: Item<CompanyResponse> }
+  as_of: { input: Input<typeof asOf>; answer: Item<CompanyResponse> }
+  resolve: { input: Input<typeof resolve>; answer: Item<Omit<ResolveResponse, 'query' | 'match' | keyof Ranking>> }
 }
+
+/** What stands once in a batch of resolutions. */
+type Ranking = Pick<ResolveResponse, 'matching_version' | 'score_definition'>
+
+/** An item has its own source only if that is not the source of the batch. */
+type Item<Answer extends Provenance> = Omit<Answer, keyof Provenance> & Partial<Provenance>
+type Provenance = Pick<CompanyResponse, 'source' | 'snapshot_id'>
 
 /** The result of an input, in the order of the inputs. */
 type BatchResult<Name extends keyof BatchOperations> =
-  { status: 200; body: BatchOperations[Name]['answer'] } | { status: 404 | 409; body: z.infer<typeof dataErrorSchema> }
+  | { http_status: 200; body: BatchOperations[Name]['answer'] }
+  | { http_status: 404 | 409; body: Item<z.infer<typeof dataErrorSchema>> }
 
-interface BatchAnswer<Name extends keyof BatchOperations> extends Omit<CompanyResponse, 'company'> {
+interface BatchAnswer<Name extends keyof BatchOperations> extends Provenance, Partial<Ranking> {
   results: BatchResult<Name>[]
 }
 

@@ -7,7 +7,8 @@ import { restRequest, type PurchaseRequest } from '../library/purchase-request.t
 import { decidingCode, mayBeReplaced, readListed, type ListedPurchase } from '../library/purchase-state.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
-import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
+import { fromItem } from '../../agent/operation/batch.ts'
+import { itemsOf, type Operation, type SingleDefinition } from '../../agent/operation/operation.ts'
 import { batch as BATCH } from '../../agent/operation/operations.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { parseJson } from '../../store/base/read-body.ts'
@@ -15,7 +16,7 @@ import type { RowResult } from './rows.ts'
 
 export interface Batch {
   request: PurchaseRequest
-  items: readonly Operation[]
+  items: readonly Operation<SingleDefinition>[]
 }
 
 /** What the service answers if it refuses a batch as a whole. It charges nothing then. */
@@ -104,13 +105,15 @@ export async function readKnownResult(
 export const toResult = ({ definition }: Operation, answer: unknown, purchase: string): RowResult =>
   ({ kind: definition.name === lookup.name ? 'found' : 'bought', answer, purchase }) as RowResult
 
-const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
+const batchAnswerSchema = z.looseObject({
+  results: z.array(z.object({ http_status: z.int(), body: z.looseObject({}) })),
+})
 
 export function batchResults({ items }: Batch, answer: unknown, purchase: string): RowResult[] {
-  const { results } = batchAnswerSchema.parse(answer)
+  const batch = batchAnswerSchema.parse(answer)
   return items.map((operation, at) => {
-    const { status, body } = results[at] ?? { status: 0, body: {} }
-    if (status === 200) return toResult(operation, body, purchase)
+    const { http_status: status, body } = batch.results[at] ?? { http_status: 0, body: {} }
+    if (status === 200) return toResult(operation, fromItem(operation, body, batch), purchase)
     const { code } = describeAnswer({ status, body: JSON.stringify(body) })
     if (code === undefined) throw new Error('A result of a batch is missing or has an unknown code')
     return { kind: 'refused', code, purchase }

@@ -82,14 +82,20 @@ export function createPurchases(options: PurchasesOptions) {
       for (let start = 0; start < numbers.length; start += size) {
         const inputs = numbers.slice(start, start + size).map((company_number) => ({ company_number }))
         const answer = await buy(BATCH, { operation: lookup.name, inputs }, key)
-        const { results } = (answer ?? { results: [] }) as { results: { status: number; body: { company: Company } }[] }
-        for (const { status, body } of results) if (status === 200) records[body.company.company_number] = body.company
+        const { results } = (answer ?? { results: [] }) as { results: Found[] }
+        for (const { http_status, body } of results)
+          if (http_status === 200) records[body.company.company_number] = body.company
         const rows = start + inputs.length
         show({ phase: 'records', rows, share: rows / numbers.length })
       }
       return records
     },
   }
+}
+
+interface Found {
+  http_status: number
+  body: { company: Company }
 }
 
 /** The numbers of one payment each. */

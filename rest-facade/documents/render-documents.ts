@@ -202,12 +202,28 @@ function operationValues(definition: OperationDefinition, deployment: Documented
   ]
 }
 
-/** The example answer. The score definition is long, so only that of a search shows it. */
-function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answer: object = definition.exampleAnswer(terms.mode)
-  if (definition.name === 'search' || !('score_definition' in answer)) return answer
-  return { ...answer, score_definition: 'as in a search' }
+/** Members that an example shows once: a record and its source in a lookup, the candidates in a search. */
+const SHOWN_BEFORE: Record<string, string> = {
+  company: 'as in a lookup',
+  source: 'as in a lookup',
+  snapshot_id: 'as in a lookup',
+  match: 'the first candidate',
+  candidates: 'as in a search',
+  matching_version: 'as in a search',
+  score_definition: 'as in a search',
 }
+
+/** The example answer without what an example before it has shown. */
+function shortAnswer({ name, exampleAnswer }: OperationDefinition, { terms }: DocumentedDeployment): object {
+  const answer: object = exampleAnswer(terms.mode)
+  if (name === 'lookup') return answer
+  const isShown = (member: string) => !Object.hasOwn(SHOWN_BEFORE, member) || (name === 'search' && RANKING.has(member))
+  const shorten = (member: string, value: unknown): unknown =>
+    isShown(member) || value === null ? value : SHOWN_BEFORE[member]
+  return JSON.parse(JSON.stringify(answer, shorten)) as object
+}
+
+const RANKING: ReadonlySet<string> = new Set(['candidates', 'matching_version', 'score_definition'])
 
 const SYNTHETIC_NOTE =
   'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
@@ -237,4 +253,16 @@ function markdownTable(head: string[], rows: readonly (string | number)[][]): st
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-const toText = (value: unknown) => JSON.stringify(value, null, 2)
+/** A member a line. What they contain is in one line, if it is short. */
+function toText(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value)
+  if (indent.length + line.length <= LINE_CHARACTERS_MAX || typeof value !== 'object' || value === null) return line
+  const deeper = `${indent}  `
+  const members = Array.isArray(value)
+    ? value.map((each) => deeper + toText(each, deeper))
+    : Object.entries(value).map(([name, each]) => `${deeper}${JSON.stringify(name)}: ${toText(each, deeper)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`
+}
+
+const LINE_CHARACTERS_MAX = 160

@@ -4,6 +4,8 @@ import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402
 import { expect } from 'chai'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { historyFolder } from '../../store/files/layout.ts'
+import { fromItem } from '../../agent/operation/batch.ts'
+import { itemsOf, parseOperation } from '../../agent/operation/operation.ts'
 import { answersOperation } from '../../buyer/library/purchase-request.ts'
 import { recordFiles, type PastFile } from '../support/journal.ts'
 import { codeOf, expectRefusal, type RawReply } from '../support/raw-http.ts'
@@ -25,7 +27,7 @@ const TODAY = new Date().toISOString().slice(0, 10)
 const names = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `Plain Fixture ${at}` }))
 
 interface Batch {
-  results: { status: number; body: unknown }[]
+  results: { http_status: number; body: Record<string, unknown> }[]
   source: object
   snapshot_id: string
 }
@@ -33,6 +35,13 @@ interface Batch {
 /** The answer in a reply of any transport. */
 function batchIn(reply: RawReply): Batch {
   return (reply.json['result'] ? messageOf(reply).data : reply.json) as Batch
+}
+
+/** With the inputs in canonical form. */
+function parsedOf(asked: Operation) {
+  const parsed = parseOperation(operationOf(asked).definition, asked.input)
+  if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
+  return parsed.operation
 }
 
 /** A record, a missing one, a quarantined one, and the synthetic company. */
@@ -61,7 +70,7 @@ describe('a batch', () => {
         await ask(MIXED, payment)
         const bought = await rest(MIXED, payment)
         const { results } = bought.json as unknown as Batch
-        expect(results.map(({ status }) => status)).to.deep.equal([200, 404, 409, 200])
+        expect(results.map((each) => each.http_status)).to.deep.equal([200, 404, 409, 200])
         expect((await mcp(MIXED, payment)).json).to.deep.equal(bought.json)
         expect(messageOf(await a2a(MIXED, payment)).data).to.deep.equal(bought.json)
         expect(answersOperation(operationOf(MIXED), bought.json)).to.equal(true)
@@ -69,20 +78,35 @@ describe('a batch', () => {
         expect(answersOperation(operationOf(looking('73848', '999', '2001')), bought.json)).to.equal(false)
       }))
 
-  it('[4.11.3] has exactly the bodies of the single operations', async () => {
+  it('[4.11.3] has the bodies of the single operations without what stands once in it or in the request', async () => {
     const inputs = [
       { name: 'Plain Fixture Limited', eircode: 't12 ab34' },
       { company_number: '2001' },
       { name: 'no such' },
     ]
-    const { text, json } = await buy((payment) => rest(resolving(...inputs), payment))
-    const { results, source, snapshot_id } = json as unknown as Batch
-    const singles = []
-    for (const input of inputs) singles.push(await buySingle('resolve', input))
-    const bodies = singles.map((each) => `{"status":${each.status},"body":${each.text}}`)
-    expect(text).to.equal(`{"results":[${bodies.join(',')}],${JSON.stringify({ source, snapshot_id }).slice(1)}`)
-    expect(results.map(({ status }) => status)).to.deep.equal([200, 409, 200])
-    expect(singles[0]!.json).to.include({ snapshot_id })
+    const asked = resolving(...inputs)
+    const { json } = await buy((payment) => rest(asked, payment))
+    const { results, ...shared } = json as unknown as Batch
+    expect(Object.keys(shared)).to.have.members(['source', 'snapshot_id', 'matching_version', 'score_definition'])
+    expect(results.map((each) => each.http_status)).to.deep.equal([200, 409, 200])
+    const items = itemsOf(parsedOf(asked))
+    for (const [at, { body }] of results.entries()) {
+      const single = await buySingle('resolve', inputs[at]!)
+      expect(body).not.to.have.any.keys('query', 'match', ...Object.keys(shared))
+      if (single.status === 200) expect(fromItem(items[at]!, body, json)).to.deep.equal(single.json)
+      else expect({ source: shared.source, snapshot_id: shared.snapshot_id, ...body }).to.deep.equal(single.json)
+    }
+  })
+
+  it('[4.11.3] has a source in the items whose source is another one', async () => {
+    const asked = inDays({ company_number: '00000000', date: '2026-01-31' }, { company_number: '73848', date: TODAY })
+    const { json } = await buy((payment) => rest(asked, payment))
+    const { results, source, ...others } = json as unknown as Batch
+    expect(Object.keys(others)).to.deep.equal(['snapshot_id'])
+    expect(results[0]!.body['source']).to.include({ synthetic: true })
+    for (const { body } of results) expect(body['source']).not.to.deep.equal(source)
+    const alone = await buy((payment) => rest(inDays({ company_number: '00000000', date: '2026-01-31' }), payment))
+    expect(Object.keys((alone.json as unknown as Batch).results[0]!.body)).to.deep.equal(['company'])
   })
 
   it('[10.3] with inputs that mean the same is the same batch, and in another order another', async () => {

@@ -72,8 +72,8 @@ describe('the items of a batch', () => {
       journal: () => replaceMethods(journal, { pin }),
       now: () => new Date((time += 5)),
     })
-    const { results } = JSON.parse(answerBody(prepared)) as { results: { status: number }[] }
-    expect(results.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    const { results } = JSON.parse(answerBody(prepared)) as { results: { http_status: number }[] }
+    expect(results.map((each) => each.http_status)).to.deep.equal([200, 200, 200])
     expect(events).to.deep.equal(['pin', 'release'])
     await journal.close()
     await register.close()

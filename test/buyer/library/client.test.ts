@@ -19,11 +19,12 @@ import { runCommand } from '../../support/cli.ts'
 import { testTerms } from '../../support/payments.ts'
 import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../support/signed-receipt.ts'
 import { priceOf } from '../../support/operations.ts'
+import { toItem } from '../../../agent/operation/batch.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 import { itemsOf, toNamed, type Operation } from '../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
-import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, type SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const BASE = 'http://127.0.0.1:4021'
@@ -142,7 +143,10 @@ describe('the client', () => {
       changes: () => ({ ...example, changes: [] }),
       batch: () => ({
         ...example,
-        results: itemsOf({ definition, input }).map((item) => ({ status: 200, body: answerTo(item) })),
+        results: itemsOf({ definition, input }).map((item) => {
+          const answer = { kind: 'computed', answer: answerTo(item) } as const
+          return toItem(item, answer, example as unknown as typeof SYNTHETIC_PROVENANCE)
+        }),
       }),
     }
     return forms[definition.name]?.() ?? { ...example, company }

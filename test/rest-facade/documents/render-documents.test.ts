@@ -61,7 +61,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         if (path !== '/testnet-client.py') expect(text, path).not.to.match(/\{\{|undefined|\[object/)
       }
       expect(readText(pages, '/docs/api.md')).to.contain(
-        `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
+        `domain \`${own.domain.name}\` version \`${own.domain.version}\``,
       )
       for (const { name, prices } of SINGLE_OPERATIONS) {
         const price = String(toUsdc(prices[mode]))
@@ -143,7 +143,7 @@ describe('the A2A guide', () => {
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
     for (const limit of [`${CALL_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls settle at once`])
       expect(text).to.contain(limit)
-    const resolution = `- body of a resolution: ${resolveOperation.bodyBytesMax! / 1024} KiB\n`
+    const resolution = `\`Content-Type: application/json\`, at most ${resolveOperation.bodyBytesMax! / 1024} KiB,`
     expect(readText(pages, '/docs/api.md')).to.contain(resolution)
     expect(text).not.to.contain('has no A2A interface')
   })
