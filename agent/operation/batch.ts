@@ -200,10 +200,10 @@ function sharedNames({ source, snapshot_id }: Provenance, shared: Provenance): s
   const others = new Map(Object.entries(shared.source))
   const isSame =
     snapshot_id === shared.snapshot_id && Object.entries(source).every(([name, value]) => others.get(name) === value)
-  return Object.keys(shared).filter((name) => isSame || !PROVENANCE.includes(name))
+  return Object.keys(shared).filter((name) => isSame || !PROVENANCE.has(name))
 }
 
-const PROVENANCE = ['source', 'snapshot_id']
+const PROVENANCE: ReadonlySet<string> = new Set(['source', 'snapshot_id'])
 
 function withoutMembers(body: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)))
@@ -229,9 +229,9 @@ function answerSchema(operations: readonly SingleDefinition[]) {
 }
 
 function itemSchema({ answerSchema: schema, batchItem }: SingleDefinition): z.ZodObject {
-  const omitted = [...(batchItem?.omitted ?? []), ...Object.keys(batchItem?.shared ?? {})]
+  const omitted = new Set([...(batchItem?.omitted ?? []), ...Object.keys(batchItem?.shared ?? {})])
   const shape = Object.entries((schema as unknown as z.ZodObject).shape)
-    .filter(([name]) => !omitted.includes(name))
-    .map(([name, member]) => [name, PROVENANCE.includes(name) ? z.optional(member) : member])
+    .filter(([name]) => !omitted.has(name))
+    .map(([name, member]) => [name, PROVENANCE.has(name) ? z.optional(member) : member])
   return z.strictObject(Object.fromEntries(shape) as z.ZodRawShape)
 }

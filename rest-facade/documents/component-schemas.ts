@@ -3,16 +3,22 @@
  */
 import * as z from 'zod'
 import { portable } from '../../agent/operation/json-schema.ts'
-import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
+import {
+  candidateSchema,
+  dataErrorSchema,
+  errorSchema,
+  fieldSchema,
+  matchSignalsSchema,
+} from '../../agent/operation/result.ts'
 import { paymentPayloadSchema } from '../../agent/payment/headers.ts'
 import { addressSchema } from '../../agent/payment/accounts.ts'
+import type { OperationDefinition } from '../../agent/operation/operation.ts'
 import { X402_VERSION, type Terms } from '../../agent/payment/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
 import { publicKeySchema } from '../../agent/payment/receipt/verify.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
-import { REGISTRY_SCHEMAS } from '../registry/bodies.ts'
 
 const requirementsSchema = z.strictObject({
   scheme: z.literal('exact'),
@@ -69,9 +75,10 @@ export function inputName(operation: string): string {
   return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
 }
 
-const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType> => ({
+const responseSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   Company: companySchema,
   Source: sourceSchema,
+  CompanyField: fieldSchema,
   MatchSignals: matchSignalsSchema,
   Candidate: candidateSchema,
   ...Object.fromEntries(operations.map(({ answerName, answerSchema }) => [answerName, answerSchema])),
@@ -80,6 +87,7 @@ const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType>
   Error: errorSchema,
   ErrorResponse: z.strictObject({ error: errorSchema }),
   DataError: dataErrorSchema,
+  PaymentRequirements: requirementsSchema,
   Quote: quoteSchema,
   PaymentErrorResponse: z.strictObject({ error: errorSchema, payment_required: quoteSchema }),
   Receipt: receiptSchema,
@@ -87,16 +95,21 @@ const responseSchemas = ({ operations, mode }: Terms): Record<string, z.ZodType>
     keys: z.array(publicKeySchema.loose()),
     compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
   }),
-  ...(mode === 'testnet' && REGISTRY_SCHEMAS),
   RpcResponse: z.looseObject({ jsonrpc: z.literal('2.0') }),
   /** A document whose format another standard describes. */
   Document: z.looseObject({}),
 })
 
+/** The operations whose inputs a batch can have. */
+const batchedBy = (definition: OperationDefinition) => (definition.kind === 'batch' ? definition.operations : [])
+
 const requestSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   ...Object.fromEntries(
-    operations.flatMap(({ name, method, inputSchema }) => (method === 'POST' ? [[inputName(name), inputSchema]] : [])),
+    [...operations.filter(({ method }) => method === 'POST'), ...operations.flatMap(batchedBy)].map(
+      ({ name, inputSchema }) => [inputName(name), inputSchema],
+    ),
   ),
+  PaymentRequirements: requirementsSchema,
   Payment: paymentPayloadSchema
     .extend({ accepted: requirementsSchema })
     .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' }),
@@ -116,8 +129,18 @@ export function base64Of(schema: string): JsonSchema {
   }
 }
 
-export function componentSchemas(terms: Terms): Record<string, JsonSchema> {
-  return { ...toJsonSchemas(responseSchemas(terms), 'output'), ...toJsonSchemas(requestSchemas(terms), 'input') }
+/** @param examples by name */
+export function componentSchemas(terms: Terms, examples: Record<string, object>): Record<string, JsonSchema> {
+  const requests = toJsonSchemas(requestSchemas(terms), 'input')
+  for (const definition of terms.operations) {
+    const anyOf = batchedBy(definition).map(({ name }) => schemaRef(inputName(name)))
+    const { inputs } = (requests[inputName(definition.name)]?.['properties'] ?? {}) as Record<string, { items: object }>
+    // The schema of a batch has the inputs of its operations itself, because a list of tools has no components.
+    if (inputs && anyOf.length > 0) inputs.items = { anyOf }
+  }
+  const schemas = { ...toJsonSchemas(responseSchemas(terms), 'output'), ...requests }
+  for (const [name, example] of Object.entries(examples)) Object.assign(schemas[name] ?? {}, { examples: [example] })
+  return schemas
 }
 
 /** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */

@@ -1,6 +1,6 @@
 /** Example requests and responses for the documents: quotes, A2A and MCP messages, and every refusal. */
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
+import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { firstExample, toNamed, type ExampleCompany } from '../../agent/operation/operation.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
@@ -40,6 +40,12 @@ export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReas
   return JSON.parse(quote.json) as Record<string, unknown>
 }
 
+/** The quote without its extensions, which are long. */
+function shortQuote(deployment: DocumentedDeployment, reason: QuoteReason) {
+  const { extensions: _, ...quote } = exampleQuote(deployment, reason)
+  return quote
+}
+
 /** The reason in the quote of each refusal with status 402. */
 const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
   payment_required: 'Payment is required',
@@ -51,19 +57,17 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
   const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]
-  return reason === undefined ? body : { ...body, payment_required: exampleQuote(deployment, reason) }
+  return reason === undefined ? body : { ...body, payment_required: shortQuote(deployment, reason) }
 }
 
-/** A2A requests: the first example input of each operation, and a question in words. */
-export function exampleRpcRequests({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
-  const calls = terms.operations.flatMap((definition): [string, object][] => {
-    const [input] = definition.examples(exampleCompany)
-    return input ? [[definition.name, rpcRequest({ data: toNamed({ definition, input }) })]] : []
-  })
-  return { ...Object.fromEntries(calls), help: rpcRequest({ text: 'How do I use this agent?' }) }
+/** An A2A request for the first example. */
+export function exampleRpcRequest({ terms, exampleCompany }: DocumentedDeployment): object {
+  const data = toNamed(firstExample(terms.operations, exampleCompany))
+  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ data }] }
+  return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
 }
 
-export function exampleRpcAnswers({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
+export function exampleRpcAnswer({ terms, exampleCompany }: DocumentedDeployment): object {
   const { definition } = firstExample(terms.operations, exampleCompany)
   const data = definition.exampleAnswer(terms.mode)
   const message = {
@@ -71,29 +75,15 @@ export function exampleRpcAnswers({ terms, exampleCompany }: DocumentedDeploymen
     role: 'ROLE_AGENT',
     parts: [{ data, mediaType: 'application/json' }],
   }
-  return {
-    [definition.name]: { jsonrpc: '2.0', id: 1, result: { message } },
-    protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'There is no such method.' } },
-  }
+  return { jsonrpc: '2.0', id: 1, result: { message } }
 }
 
-function rpcRequest(part: object) {
-  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [part] }
-  return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
-}
-
-export function exampleMcpRequests({ terms, exampleCompany }: DocumentedDeployment): Record<string, object> {
+export function exampleMcpRequest({ terms, exampleCompany }: DocumentedDeployment): object {
   const { definition, input } = firstExample(terms.operations, exampleCompany)
-  return {
-    list: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: definition.tool.name, arguments: input } },
-  }
+  const params = { name: definition.tool.name, arguments: input }
+  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
 }
 
 export function exampleMcpError({ code, message }: McpError): object {
   return { jsonrpc: '2.0', id: 1, error: { code, message } }
 }
-
-export const MCP_ANSWERS = Object.fromEntries(
-  MCP_ERRORS.filter(({ statuses }) => statuses.includes(200)).map((error) => [error.code, exampleMcpError(error)]),
-)

@@ -16,7 +16,7 @@ import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
-import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, type DocumentedDeployment } from './examples.ts'
+import { exampleQuote, exampleRpcAnswer, exampleRpcRequest, type DocumentedDeployment } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
@@ -147,8 +147,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['licence_url', licence.url],
     // Without the extensions, which are long.
     ['quote', toText({ ...exampleQuote(deployment, 'Payment is required'), extensions: {} })],
-    ['rpc_request', toText(exampleRpcRequests(deployment)[first.definition.name])],
-    ['rpc_answer', toText(exampleRpcAnswers(deployment)[first.definition.name])],
+    ['rpc_request', toText(exampleRpcRequest(deployment))],
+    ['rpc_answer', toText(exampleRpcAnswer(deployment))],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
@@ -214,8 +214,9 @@ const SHOWN_BEFORE: Record<string, string> = {
 }
 
 /** The example answer without what an example before it has shown. */
-function shortAnswer({ name, exampleAnswer }: OperationDefinition, { terms }: DocumentedDeployment): object {
-  const answer: object = exampleAnswer(terms.mode)
+function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
+  const { name } = definition
+  const answer: object = definition.exampleAnswer(terms.mode)
   if (name === 'lookup') return answer
   const isShown = (member: string) => !Object.hasOwn(SHOWN_BEFORE, member) || (name === 'search' && RANKING.has(member))
   const shorten = (member: string, value: unknown): unknown =>

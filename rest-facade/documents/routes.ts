@@ -2,6 +2,7 @@
  * The table of the routes that programs use (contract 4): input and answer as OpenAPI describes them, and every
  * possible refusal. Pages and guides are not in it.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import {
@@ -15,16 +16,11 @@ import {
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
 import { inputFaults, queryMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { fieldSchema } from '../../agent/operation/result.ts'
 import { describeStatus } from '../../agent/operation/statuses.ts'
 import { PAYMENT_HEADERS, toUsdc, type Terms } from '../../agent/payment/terms.ts'
-import {
-  exampleMcpRequests,
-  exampleRpcAnswers,
-  exampleRpcRequests,
-  MCP_ANSWERS,
-  type DocumentedDeployment,
-} from './examples.ts'
-import { reputationQuerySchema, type REGISTRY_SCHEMAS } from '../registry/bodies.ts'
+import { exampleMcpRequest, exampleRpcRequest, type DocumentedDeployment } from './examples.ts'
+import { reputationQuerySchema } from '../registry/bodies.ts'
 import { base64Of, inputName, schemaRef } from './component-schemas.ts'
 
 export interface Route {
@@ -68,7 +64,7 @@ const SALE = [
 
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
-const PAYMENT_PARAMETER = {
+export const PAYMENT_PARAMETER = {
   name: PAYMENT_HEADERS.request,
   in: 'header',
   required: false,
@@ -76,11 +72,12 @@ const PAYMENT_PARAMETER = {
   schema: base64Of('Payment'),
 }
 
+const PAYMENT_REF = { $ref: `#/components/parameters/${PAYMENT_HEADERS.request}` }
+
 function paidRoute(definition: OperationDefinition, { terms, exampleCompany, statuses }: DocumentedDeployment): Route {
   const { name, method, path, inputSchema, answerName, reserved = [], skill, tool } = definition
   const hasQuery = queryMembers(definition).length > 0
   const examples = definition.examples(exampleCompany)
-  const named = Object.fromEntries(examples.map((value, at) => [`example_${at + 1}`, value]))
   const members = method === 'GET' ? describeParameters(inputSchema, { path, statuses, example: examples[0] }) : []
   return {
     operationId: tool.name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
@@ -92,10 +89,10 @@ function paidRoute(definition: OperationDefinition, { terms, exampleCompany, sta
     request: {
       // The price in the form that x402 directories read.
       'x-payment-info': { price: { currency: 'USD', ...priceRange(definition, terms) }, protocols: [{ x402: {} }] },
-      parameters: [...members, PAYMENT_PARAMETER],
-      ...(method === 'POST' && { requestBody: jsonBody(inputName(name), named) }),
+      parameters: [...members, PAYMENT_REF],
+      ...(method === 'POST' && { requestBody: jsonBody(inputName(name), examples[0]) }),
     },
-    content: json(answerName, { answer: definition.exampleAnswer(terms.mode) }),
+    content: json(answerName, definition.exampleAnswer(terms.mode)),
     headers: [PAYMENT_HEADERS.response],
     refusals: [
       ...inputFaults(definition),
@@ -131,7 +128,8 @@ function describeParameters(
     in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
     description: name === 'status' ? describeStatus(String(description), statuses) : String(description),
-    schema,
+    schema:
+      schema['enum'] && isDeepStrictEqual(schema['enum'], fieldSchema.options) ? schemaRef('CompanyField') : schema,
     // A list is one parameter whose items are separated by commas.
     explode: schema['type'] === 'array' ? false : undefined,
     example: examples.get(name) as unknown,
@@ -160,10 +158,10 @@ function a2aRoute(deployment: DocumentedDeployment): Route {
       'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
       'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
     request: {
-      parameters: [...a2aParameters(deployment), PAYMENT_PARAMETER],
-      requestBody: jsonBody('RpcRequest', exampleRpcRequests(deployment)),
+      parameters: [...a2aParameters(deployment), PAYMENT_REF],
+      requestBody: jsonBody('RpcRequest', exampleRpcRequest(deployment)),
     },
-    content: json('RpcResponse', exampleRpcAnswers(deployment)),
+    content: json('RpcResponse'),
     headers: [PAYMENT_HEADERS.response],
     refusals: [
       ...new Set<RefusalCode>([
@@ -206,8 +204,11 @@ const mcpRoute = (deployment: DocumentedDeployment): Route => ({
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
-  request: { requestBody: jsonBody('RpcRequest', exampleMcpRequests(deployment)) },
-  content: { ...json('RpcResponse', MCP_ANSWERS), 'text/event-stream': { schema: { type: 'string' } } },
+  request: { requestBody: jsonBody('RpcRequest', exampleMcpRequest(deployment)) },
+  content: {
+    ...json('RpcResponse'),
+    'text/event-stream': { schema: { type: 'string' } },
+  },
   headers: [],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
@@ -246,10 +247,10 @@ const FREE_ROUTES: readonly Route[] = [
 const REVIEWER = { client: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' }
 
 const TESTNET_ROUTES: readonly Route[] = [
-  registry('getAgentRegistration', TESTNET_PATHS.registrationFile, 'ERC-8004 registration file', 'RegistrationFile'),
-  registry('getRegistryIdentity', TESTNET_PATHS.registryIdentity, 'Entry of this agent on chain', 'RegistryIdentity'),
+  registry('getAgentRegistration', TESTNET_PATHS.registrationFile, 'ERC-8004 registration file'),
+  registry('getRegistryIdentity', TESTNET_PATHS.registryIdentity, 'Entry of this agent on chain'),
   {
-    ...registry('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
+    ...registry('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer'),
     request: { parameters: describeParameters(reputationQuerySchema, { example: REVIEWER }) },
   },
 ]
@@ -283,8 +284,8 @@ function free(
 }
 
 /** A registry route with its refusals (contract 4.4.8). */
-function registry(operationId: string, path: string, summary: string, schema: keyof typeof REGISTRY_SCHEMAS): Route {
-  return free(operationId, path, summary, json(schema), {
+function registry(operationId: string, path: string, summary: string): Route {
+  return free(operationId, path, summary, DOCUMENT, {
     tag: 'Registry',
     description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
     refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
@@ -292,14 +293,11 @@ function registry(operationId: string, path: string, summary: string, schema: ke
   })
 }
 
-/** Examples by name. A free document needs none, because a client can request it. */
-function json(schema: string, examples?: Record<string, object>) {
-  const values = Object.entries(examples ?? {}).map(([name, value]) => [name, { value }])
-  return {
-    'application/json': { schema: schemaRef(schema), examples: examples && (Object.fromEntries(values) as object) },
-  }
+/** A free document needs no example, because a client can request it. */
+function json(schema: string, example?: object) {
+  return { 'application/json': { schema: schemaRef(schema), ...(example && { example }) } }
 }
 
-function jsonBody(schema: string, examples: Record<string, object>) {
-  return { required: true, content: json(schema, examples) }
+function jsonBody(schema: string, example: object | undefined) {
+  return { required: true, content: json(schema, example) }
 }

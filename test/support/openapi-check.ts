@@ -11,17 +11,17 @@ interface DescribedBody {
   required?: boolean
   schema?: object
   example?: unknown
-  examples?: Record<string, object>
 }
 
 interface DescribedResponse {
+  description: string
   headers?: Record<string, { $ref: string }>
   content?: Record<string, DescribedBody>
 }
 
 interface DescribedOperation {
   operationId: string
-  responses: Record<string, DescribedResponse>
+  responses: Record<string, DescribedResponse | { $ref: string }>
 }
 
 export interface OpenApiDescription {
@@ -30,7 +30,7 @@ export interface OpenApiDescription {
   components: {
     schemas: Record<string, object>
     headers: Record<string, DescribedBody>
-    examples: Record<string, { value: unknown }>
+    responses: Record<string, DescribedResponse>
   }
 }
 
@@ -86,12 +86,24 @@ function findOpenApiFault(description: OpenApiDescription, answer: HttpAnswer): 
     return status === 404 && (method === 'HEAD' || parseCode(text) === 'not_found') ? undefined : 'unknown path'
   const named = route[method === 'HEAD' && route['get'] ? 'get' : method.toLowerCase()]
   if (!named && status !== 405) return 'the status must be 405'
-  const response = (named ?? Object.values(route)[0])?.responses[String(status)]
+  const response = responseOf(description, (named ?? Object.values(route)[0])?.responses[String(status)])
   if (!response) return 'the status is not described'
   const fault = headerFault(description, response, answer)
   if (fault !== undefined || method !== 'HEAD') return fault ?? bodyFault(description, response, answer)
   return text === '' ? undefined : 'HEAD has a body'
 }
+
+/** The response itself, or the component that it refers to. */
+export function responseOf(
+  { components }: OpenApiDescription,
+  response: DescribedResponse | { $ref: string } | undefined,
+): DescribedResponse | undefined {
+  return response && '$ref' in response ? components.responses[response.$ref.split('/').at(-1) ?? ''] : response
+}
+
+/** The codes that the description of a response names. */
+export const codesIn = ({ description }: DescribedResponse): string[] =>
+  Array.from(description.matchAll(/`([\w-]+)`/g), ([, code = '']) => code)
 
 /** The described path of a target, which may be an absolute URL (RFC 9112 section 3.2.2) and end with one slash. */
 function parsePath(target: string): string {
@@ -126,9 +138,10 @@ function headerFault(
 
 function bodyFault(
   description: OpenApiDescription,
-  { content }: DescribedResponse,
+  response: DescribedResponse,
   answer: HttpAnswer,
 ): string | undefined {
+  const { content } = response
   if (!content) return answer.text === '' ? undefined : 'there is a body'
   const [type = ''] = (answer.header('content-type') ?? '').split(';')
   // A browser gets a quote as a page.
@@ -137,7 +150,7 @@ function bodyFault(
   if (!described) return `the type ${type} is not described`
   if (type !== 'application/json') return answer.text === '' ? 'the text is empty' : undefined
   const code = parseCode(answer.text)
-  if (answer.status >= 400 && !Object.hasOwn(described.examples ?? {}, String(code)))
+  if (answer.status >= 400 && !codesIn(response).includes(String(code)))
     return `the code ${String(code)} is not described`
   const checked = buildValidator(description, described.schema ?? {}).safeParse(JSON.parse(answer.text))
   return checked.success ? undefined : z.prettifyError(checked.error)

@@ -67,7 +67,7 @@ export const REQUEST_ID_HEADER = 'X-Request-Id'
 export const REQUEST_ID_CHARACTERS_MAX = 128
 
 /** The unreserved characters of URLs (RFC 3986 section 2.3). They cannot end a log line or a header. */
-export const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CHARACTERS_MAX}}$`)
+const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CHARACTERS_MAX}}$`)
 
 /**
  * Gives the request an id: the one that it was sent with, or a new one if it has none, several, or an invalid one

@@ -7,7 +7,7 @@ import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import type { Mode } from '../../../agent/payment/terms.ts'
 import { listTools } from '../../../agent/payment/tools.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
-import { buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
+import { buildValidator, codesIn, responseOf, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { deploymentOf } from '../../support/deployment.ts'
 import { singleOf } from '../../support/operations.ts'
 
@@ -50,7 +50,9 @@ const MCP_CODES = new Set(MCP_ERRORS.map(({ code }) => String(code)))
 
 const responsesIn = (description: OpenApiDescription) =>
   Object.values(description.paths).flatMap((methods) =>
-    Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
+    Object.values(methods).flatMap(({ responses }) =>
+      Object.entries(responses).map(([status, each]) => [status, responseOf(description, each)!] as const),
+    ),
   )
 
 describe('the OpenAPI description', () => {
@@ -78,9 +80,9 @@ describe('the OpenAPI description', () => {
 
   it('has every refusal code under its status', () => {
     const found = new Set<string>()
-    for (const [status, { content }] of responsesIn(testnet)) {
+    for (const [status, response] of responsesIn(testnet)) {
       if (Number(status) < 400) continue
-      for (const code of Object.keys(content?.['application/json']?.examples ?? {})) {
+      for (const code of codesIn(response)) {
         if (MCP_CODES.has(code)) continue
         found.add(code)
         expect(REFUSALS[code as RefusalCode].status, code).to.equal(Number(status))
@@ -106,27 +108,34 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  it('has exactly the schemas that are referred to', () => {
-    for (const each of [testnet, buildDescription('mainnet', false)]) {
-      const text = JSON.stringify(each)
-      const named = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
-      expect(Object.keys(each.components.schemas)).to.have.members([...named])
-    }
+  it('has exactly the components that are referred to', () => {
+    for (const each of [testnet, buildDescription('mainnet', false)])
+      for (const kind of ['schemas', 'headers', 'responses'] as const) {
+        const named = new Set(JSON.stringify(each).match(new RegExp(`(?<="#/components/${kind}/)[^"]+`, 'g')))
+        expect(Object.keys(each.components[kind])).to.have.members([...named])
+      }
   })
 
-  it('has examples for every JSON body but those of free documents, and its schemas accept them', () => {
+  it('has an example for every answer that is paid, and for every kind of error, which its schemas accept', () => {
+    let examples = 0
     for (const [path, methods] of Object.entries(testnet.paths)) {
-      for (const [method, { responses }] of Object.entries(methods)) {
-        for (const [status, { content = {} }] of Object.entries(responses)) {
-          const { schema = {}, examples = {} } = content['application/json'] ?? {}
-          const isFree = method === 'get' && status === '200' && !('402' in responses)
-          expect(Object.keys(examples).length > 0, path).to.equal('application/json' in content && !isFree)
-          for (const example of Object.values(examples) as { $ref?: string; value?: unknown }[]) {
-            const { value } = testnet.components.examples[example.$ref?.split('/').at(-1) ?? ''] ?? example
-            expect(buildValidator(testnet, schema).safeParse(value).error?.message).to.equal(undefined)
-          }
+      for (const { responses } of Object.values(methods)) {
+        for (const [status, response] of Object.entries(responses)) {
+          const { schema = {}, example: own } = responseOf(testnet, response)!.content?.['application/json'] ?? {}
+          const { $ref = '' } = schema as { $ref?: string }
+          const named: { examples?: unknown[] } = testnet.components.schemas[$ref.split('/').at(-1) ?? ''] ?? {}
+          const example = own ?? named.examples?.[0]
+          const isPaid = status === '200' && '402' in responses
+          if (isPaid || Number(status) >= 400) expect(example ?? schema, path).to.satisfy(hasExample)
+          if (example === undefined) continue
+          expect(buildValidator(testnet, schema).safeParse(example).error?.message).to.equal(undefined)
+          examples += 1
         }
       }
     }
+    expect(examples).to.be.at.least(100)
   })
 })
+
+/** A body of several forms has the examples of these. */
+const hasExample = (value: object) => !('$ref' in value)
