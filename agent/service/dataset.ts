@@ -73,7 +73,6 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions) {
   }
   const retrieve = async (signal: AbortSignal) => {
     const result = await retrieveDataset({ ...request, signal })
-    for (const { column, isBeyond } of result.compared) if (isBeyond && column) report('dataset_column_emptied', column)
     if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
     onRetrieved?.()
   }

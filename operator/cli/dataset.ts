@@ -21,7 +21,7 @@ export const addImportCommand: AddCommand = (program, context) => {
     .description('Import an archive of the register into DATA_DIR')
     .argument('<source>', 'a path, an https URL, or an http URL on a loopback address')
     .option('--accept-changes', 'accept a file that differs too much from the served snapshot of its location')
-    .option('--force', 'accept an archive that is older, has too few companies, or has crashed an import before')
+    .option('--force', 'accept an archive that is older or has too few companies')
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
     .addHelpText('after', IMPORT_HELP)
     .action(async (source: string, { acceptChanges = false, force = false, synthetic = false }: ImportOptions) => {

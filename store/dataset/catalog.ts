@@ -19,17 +19,11 @@ const REFRESH_INTERVAL_MS = 10
 const REOPEN_INTERVAL_MS = 1_000
 
 const CURRENT_KEY = 'current'
-const CRASHED_KEY = 'crashed'
 
 /** The current snapshot, and the previous one, which running requests may still read. */
 const OPEN_SNAPSHOTS_MAX = 2
 
 const count = z.int().nonnegative()
-
-/**
- * Enough for a few failing sources. When there are more, the oldest entry is forgotten and its archive is tried again.
- */
-const CRASHED_ARCHIVES_MAX = 10
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
@@ -120,18 +114,6 @@ export class Catalog {
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Whether an archive has ended the process of its import (contract 11.10). */
-  hasCrashed(archiveSha256: string): boolean {
-    return this.#crashedArchives().includes(archiveSha256)
-  }
-
-  /** Notes whether an archive has ended its import, in one durable write. */
-  async setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void> {
-    const others = this.#crashedArchives().filter((each) => each !== archiveSha256)
-    const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
-    await awaitWrite(this.#environment.put(CRASHED_KEY, next))
-  }
-
   /** The ids of the snapshots that this process may still read. */
   openSnapshots(): string[] {
     return [...this.#opened.keys()]
@@ -181,10 +163,6 @@ export class Catalog {
     const snapshot = openSnapshot(folder)
     this.#opened.set(id, { snapshot, file })
     return snapshot
-  }
-
-  #crashedArchives(): string[] {
-    return z.array(sha256Schema).catch([]).parse(this.#environment.get(CRASHED_KEY))
   }
 }
 

@@ -3,7 +3,6 @@
  *
  *   {DATA_DIR}/catalog/            LMDB: which snapshot is current
  *     'current'                 -> the last retrieval (JSON)
- *     'crashed'                 -> the SHA-256 of archives that ended the process of their import (JSON)
  *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
  *     'info'                    -> SnapshotInfo (JSON)
  *     companies: companyKey     -> SnapshotEntry with checksum (store/dataset/company-entry.ts)

@@ -22,24 +22,14 @@ export interface Finding {
   rule: ComparedWith['rules']
   text: string
   isBeyond: boolean
-  /** The column that has lost values. */
-  column?: string
 }
 
 const KEPT_SHARE_MIN = 0.9
 /** The register changes fewer than one in a hundred records a day. */
 const CHANGED_SHARE_MAX = 0.2
 const CHANGED_SHARE_PER_DAY = 0.1
-const GARBLED_MAX = 100
-const EMPTIED_SHARE = 0.3
-/** The register empties and fills this column. */
-const UNSTEADY_COLUMN = 'principal_object_code'
 
-const COLUMNS = [...TEXT_FIELDS, 'eircode', 'address']
 const WATCHED_FIELDS = TEXT_FIELDS.filter((field) => /^(?:legal_name|status)$|_date$/.test(field))
-
-/** U+FFFD, or UTF-8 that was read as Windows-1252: letters begin with `Ã` or `Â`, punctuation with `â€`. */
-const GARBLED = /[\uFFFDÃÂ]|â€/
 
 /** Companies are numbers that are not quarantined. */
 export class Comparison {
@@ -48,11 +38,10 @@ export class Comparison {
   readonly #days: number
   readonly #served: ReturnType<typeof storedEntries>
   #next: StoredEntry | undefined
-  readonly #before = noColumns()
-  readonly #after = noColumns()
+  /** Of the served snapshot. */
+  #companies = 0
   #kept = 0
   #changed = 0
-  #garbled = 0
 
   constructor({ folder, days }: ComparedWith) {
     this.#days = days
@@ -76,10 +65,10 @@ export class Comparison {
 
   finish(): Finding[] {
     this.#countLost(() => true)
-    const { companies } = this.#before
+    const companies = this.#companies
     const [kept, changed] = [share(this.#kept, companies), share(this.#changed, this.#kept)]
     const changedMax = CHANGED_SHARE_MAX + CHANGED_SHARE_PER_DAY * Math.max(0, this.#days - 1)
-    const findings: Finding[] = [
+    return [
       {
         rule: 'numbers',
         text: `${percent(kept)} of ${companies} companies are still there (at least ${percent(KEPT_SHARE_MIN)})`,
@@ -90,21 +79,7 @@ export class Comparison {
         text: `${percent(changed)} of them change in name, status, address or a date (at most ${percent(changedMax)})`,
         isBeyond: changed > changedMax,
       },
-      {
-        rule: 'all',
-        text: `${this.#garbled} records gain damaged characters (at most ${GARBLED_MAX})`,
-        isBeyond: this.#garbled > GARBLED_MAX,
-      },
     ]
-    return [...findings, ...COLUMNS.flatMap((column, index) => this.#emptied(column, index) ?? [])]
-  }
-
-  #emptied(column: string, index: number): Finding | undefined {
-    const before = share(this.#before.filled[index], this.#before.companies)
-    const after = share(this.#after.filled[index], this.#after.companies)
-    if (before - after < EMPTIED_SHARE) return undefined
-    const text = `${column} is filled in ${percent(after)} of the records, before in ${percent(before)}`
-    return { rule: column === UNSTEADY_COLUMN ? 'none' : 'all', column, text, isBeyond: true }
   }
 
   /** Counts the companies that the file does not have. */
@@ -126,23 +101,12 @@ export class Comparison {
 
   /** Most companies are the same object before and after. */
   #count(before: Company | undefined, after: Company | undefined): void {
-    if (before) countColumns(this.#before, before)
-    if (after) countColumns(this.#after, after)
-    if (before && after) this.#kept += 1
-    if (!after || before === after) return
-    if (before && watched(before) !== watched(after)) this.#changed += 1
-    if (isGarbled(after) && !(before && isGarbled(before))) this.#garbled += 1
+    if (!before) return
+    this.#companies += 1
+    if (!after) return
+    this.#kept += 1
+    if (before !== after && watched(before) !== watched(after)) this.#changed += 1
   }
-}
-
-/** In how many companies each column has a value. */
-const noColumns = () => ({ companies: 0, filled: new Uint32Array(COLUMNS.length) })
-
-function countColumns(counts: ReturnType<typeof noColumns>, company: Company): void {
-  const { eircode, lines } = company.registered_address
-  const values = [...TEXT_FIELDS.map((field) => company[field]), eircode, lines[0] ?? null]
-  counts.companies += 1
-  for (const [index, value] of values.entries()) if (value !== null) counts.filled[index]! += 1
 }
 
 /** A damaged record counts as absent. */
@@ -160,7 +124,3 @@ const percent = (part: number) => `${(100 * part).toFixed(1)} %`
 
 const watched = (company: Company) =>
   JSON.stringify([...WATCHED_FIELDS.map((field) => company[field]), company.registered_address])
-
-function isGarbled({ legal_name, status, company_type, registered_address }: Company): boolean {
-  return GARBLED.test([legal_name, status, company_type, ...registered_address.lines].join('\n'))
-}

@@ -23,7 +23,6 @@ type ImportErrorCode =
   | 'changes_refused'
   | 'source_older'
   | 'build_crashed'
-  | 'crashed_before'
   | 'import_timeout'
   | 'stopped'
 

@@ -36,7 +36,7 @@ interface ImportRequest extends ImportSteps {
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
+  /** Accepts an archive with an older update time or with too few companies. */
   isForced?: boolean
   /** Accepts a file that differs too much from the served snapshot. */
   areChangesAccepted?: boolean
@@ -163,29 +163,10 @@ async function buildOrReuse(
   // An older time of update: the source was reset or replaced.
   if (!request.isForced && download.updatedAt && newest !== null && download.updatedAt < newest)
     throw new ImportError('source_older', 'the source states an older update time than before')
-  const built = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, archive))
+  const built = await buildArchive(request, path, archive)
   const { compared = [], changes: counts, ...info } = built
   const changes = current && counts ? { previous_snapshot_id: current.info.snapshot_id, ...counts } : null
   return { info, archive_sha256, changed: true, changes, compared }
-}
-
-/** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */
-async function unlessCrashed<T>(
-  { catalog, isForced = false }: ImportRequest,
-  archive_sha256: string,
-  build: () => Promise<T>,
-): Promise<T> {
-  const hasCrashed = catalog.hasCrashed(archive_sha256)
-  if (hasCrashed && !isForced)
-    throw new ImportError('crashed_before', 'these bytes have ended an import before; import --force tries them again')
-  try {
-    const built = await build()
-    if (hasCrashed) await catalog.setCrashed(archive_sha256, false)
-    return built
-  } catch (cause) {
-    if (cause instanceof ImportError && cause.code === 'build_crashed') await catalog.setCrashed(archive_sha256, true)
-    throw cause
-  }
 }
 
 function buildArchive(

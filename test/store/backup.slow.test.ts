@@ -41,6 +41,11 @@ const runScript = (script: string, args: string[]) => once(startScript(script, a
 
 const sourceOf = (day: string) => ({ ...SYNTHETIC, retrieved_at: `${day}T00:00:00.000Z`, source_updated_at: null })
 
+const retrievalOf = (location: string) => {
+  const facts = { snapshot_id: `sha256:${'a'.repeat(64)}`, location, archive_sha256: 'a'.repeat(64) }
+  return { ...facts, source: sourceOf('2026-01-01'), newest_update: null, changes: null, validators: null }
+}
+
 /** The message of the error, which must be one line. */
 async function failureOf(promise: Promise<unknown>, type = 'StoreError'): Promise<string> {
   const { name, message } = await promise.then(
@@ -308,20 +313,20 @@ describe('a backup', () => {
   it('has the catalogue, which is restored unless there is one', async () => {
     await claimMany(1)
     const catalog = new Catalog(source.dataDirectory)
-    await catalog.setCrashed('a'.repeat(64), true)
+    await catalog.publish(retrievalOf('first'))
     await backUp({ ...source, folder, now })
-    await catalog.setCrashed('b'.repeat(64), true)
+    await catalog.publish(retrievalOf('second'))
     await catalog.close()
-    const crashed = async () => {
+    const restoredLocation = async () => {
       await using restored = new Catalog(target.dataDirectory)
-      return ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
+      return restored.retrieval()?.location
     }
     await restore({ ...target, folder })
-    expect(await crashed()).to.deep.equal(['a'])
+    expect(await restoredLocation()).to.equal('first')
     await rm(target.dataDirectory, { recursive: true })
     await cp(catalogFolder(source.dataDirectory), catalogFolder(target.dataDirectory), { recursive: true })
     await restore({ ...target, folder })
-    expect(await crashed()).to.deep.equal(['a', 'b'])
+    expect(await restoredLocation()).to.equal('second')
   })
 
   it('has keys and catalogue if the log is in PostgreSQL, and says that pg_dump copies the log', async function () {

@@ -1,5 +1,4 @@
 /** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../../agent/service/dataset.ts'
@@ -11,7 +10,6 @@ import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files
 import { openEnvironment } from '../../../store/files/environment.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
-import { numberedRows, toCsv } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the dataset', () => {
@@ -88,19 +86,6 @@ describe('the dataset', () => {
     const path = join(directory, 'none.csv')
     const failure = (error: unknown) => (error as Error).message
     expect(await retrieve(path).catch(failure)).to.equal(`DATASET: ${path}: is missing or is not a regular file`)
-  })
-
-  it('is published without its principal object codes, with a warning', async () => {
-    const path = join(directory, 'register.csv')
-    await writeFile(path, toCsv(...numberedRows(1_000)))
-    await retrieve(path)
-    await writeFile(path, toCsv(...numberedRows(1_000, 1, { princ_object_code: '' })))
-    const reports: unknown[] = []
-    const schedule = await start(path, (...event) => void reports.push(event))
-    await schedule.first
-    await schedule.stop()
-    expect(reports).to.deep.equal([['dataset_column_emptied', 'principal_object_code']])
-    expect(catalog.current()?.snapshot.find('1')).to.include({ principal_object_code: null })
   })
 
   it('is retrieved before the start if its snapshot cannot be read', async () => {

@@ -249,28 +249,13 @@ describe('an import', () => {
     })
   })
 
-  describe('of an archive that has crashed an import', () => {
-    /** Builds `one` or `two`; a build of `one` crashes. */
-    const importIt = (row: RegisterRow, isForced = false, crashes = row === one) => {
-      const build = crashes && (() => Promise.reject(new ImportError('build_crashed', 'It crashed')))
-      return outcomeOf(importFile(toCsv(row), { isForced, ...(build && { build }) }))
-    }
-
-    it('[11.10] is not tried again until its bytes change, also after a restart', async () => {
-      expect(await importIt(one)).to.equal('build_crashed')
-      await catalog.close()
-      catalog = new Catalog(directory)
-      expect(await importIt(one)).to.equal('crashed_before')
-      expect(await importIt(two)).to.equal('done')
-    })
-
-    it('[11.10] is tried again when an operator forces it, and is forgotten if that succeeds', async () => {
-      expect(await importIt(one)).to.equal('build_crashed')
-      expect(await importIt(one, true)).to.equal('build_crashed')
-      expect(await importIt(one, true, false)).to.equal('done')
-      expect(await importIt(two)).to.equal('done')
-      expect(await importIt(one, false, false)).to.equal('done')
-    })
+  it('[11.10] fails if its process ends, keeps what is served, and is tried again', async () => {
+    await importRows(one)
+    const build = () => Promise.reject(new ImportError('build_crashed', 'It crashed'))
+    expect(await outcomeOf(importFile(toCsv(two), { build }))).to.equal('build_crashed')
+    expect(current().find('1')).to.not.equal(undefined)
+    await importRows(two)
+    expect(current().find('1')).to.equal(undefined)
   })
 
   it('switches twice, after which reading the first snapshot is an error and not a crash', async () => {
