@@ -13,7 +13,7 @@ import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
-import { measure, refuseStart, Watch } from './checks/runner.ts'
+import { measure, Watch } from './checks/runner.ts'
 import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Externals } from './externals.ts'
@@ -187,7 +187,6 @@ async function openStores(options: ServiceOptions, running: Running, closers: Cl
   closers.push(() => log.close())
   const stored = { log: async () => log, catalog: () => catalog, journal }
   const subject = { config, payTo, now, random, fetch: limited(fetch), ...stored, chain, settlementsLeft }
-  await refuseStart(['response log', 'keys'], { ...subject, allowed })
   await checkLogOwner({ log, dataDirectory, terms: { ...DEPLOYMENTS[config.mode], payTo }, allowed })
   await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
   const receiver = payTo.toLowerCase()

@@ -1,6 +1,5 @@
-/** Runs the checks of the table: once, for a start or the command `check`, and again for a running service. */
+/** Runs the checks of the table: once, for the command `check`, and again for a running service. */
 import type { Timer } from '../../../store/base/runtime.ts'
-import { StoreError } from '../../../store/files/environment.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { failed, labelOf, REQUEST_MS_MAX, type Finding, type Subject } from './subject.ts'
 import { checkOf, checksWith, type CheckName, type Column, type Severity } from './table.ts'
@@ -12,13 +11,6 @@ export async function measure(name: CheckName, subject: Subject, own = checkOf(n
   } catch (cause) {
     return failed(cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : 'the check did not finish')
   }
-}
-
-/** @throws StoreError whose message is one line for the operator */
-export async function refuseStart(names: readonly CheckName[], subject: Subject): Promise<void> {
-  for (const name of names)
-    for (const { kind, detail } of (await checkOf(name).measure?.(subject)) ?? [])
-      if (kind === 'failed') throw new StoreError(detail)
 }
 
 /** Longer than one request, which then ends first: the check names the facilitator that did not answer. */

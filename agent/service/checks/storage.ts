@@ -17,13 +17,13 @@ const BACKUP_MS_MAX = 26 * HOUR_MS
 
 /** Opening it refuses a schema of another version, a standby, and a server that acknowledges commits early. */
 export async function checkResponseLog(subject: Subject): Promise<Finding[]> {
-  const { config, payTo, allowed = {}, running } = subject
+  const { config, payTo, running } = subject
   const { dataDirectory, responseLog: url, mode } = config
   const log = await subject.log()
   if (payTo !== undefined) {
     const terms = { ...DEPLOYMENTS[mode], payTo }
     const owned = log ?? { owner: async () => undefined, notes: async () => new Map<string, string>() }
-    const fault = await findOwnerFault({ log: owned, dataDirectory, terms, allowed })
+    const fault = await findOwnerFault({ log: owned, dataDirectory, terms, allowed: {} })
     if (fault !== undefined) return failed(fault)
   }
   if (!log) return passed('LMDB; the first start creates it')
@@ -40,14 +40,14 @@ export async function checkResponseLog(subject: Subject): Promise<Finding[]> {
     : passed(`PostgreSQL with a synchronous standby, ${open}`)
 }
 
-export async function checkKeys({ config, log: openLog, allowed, running }: Subject): Promise<Finding[]> {
+export async function checkKeys({ config, log: openLog, running }: Subject): Promise<Finding[]> {
   const fault = running?.keys?.fault()
   if (running) return fault === undefined ? passed('can be read') : failed(`${fault}: see the log`)
   const { keysDirectory } = config
   const keys = await readDirectory(keysDirectory)
   // A log that cannot be opened has a check of its own.
   const log = await openLog().catch(() => undefined)
-  if (log && allowed?.newKeys !== true) await checkReceiptKeys(log, keysDirectory)
+  if (log) await checkReceiptKeys(log, keysDirectory)
   return passed(keys.length > 0 ? `${keys.length} of receipts and the agent card` : 'the first start creates a key')
 }
 

@@ -4,7 +4,6 @@ import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { Journal } from '../../../store/history/journal.ts'
 import type { Fetch } from '../../../store/base/bounded-fetch.ts'
 import type { Chain } from '../../settlement/chain/chain.ts'
-import type { AllowedChanges } from '../check-log-owner.ts'
 import type { Config } from '../config.ts'
 import type { startDailyRetrieval } from '../dataset.ts'
 
@@ -58,8 +57,6 @@ export interface Subject {
   payTo: string | undefined
   /** Undefined without a log. Rejects if it cannot be opened. */
   log: () => Promise<ResponseLog | undefined>
-  /** The changes of a start. */
-  allowed?: AllowedChanges
   /** Undefined if there is none. */
   catalog: () => Catalog | undefined
   /** Throws a StoreError if there is none. */
