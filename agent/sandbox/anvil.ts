@@ -50,7 +50,7 @@ export async function startAnvil(directory: string, options: readonly string[]) 
   })
   const watch = ['-c', END_WITH_PARENT, String(anvil.pid)]
   const watcher = spawn('/bin/sh', watch, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  // Without a shell, the next start ends the chain of a killed service.
+  // Without a shell, the chain of a killed service runs on.
   watcher.once('error', () => undefined)
   anvil.once('exit', () => watcher.kill())
   // This process may end without stopping the chain.

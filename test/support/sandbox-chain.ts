@@ -22,7 +22,7 @@ export const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 export const CHAIN_ID = 84_532
 
 /** A chain client that signs as the relayer. */
-function clientOf(url: string, relayerKey: Hex) {
+export function clientOf(url: string, relayerKey: Hex) {
   return createTestClient({
     account: privateKeyToAccount(relayerKey),
     chain: baseSepolia,

@@ -8,11 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { numberToHex, type Abi, type Hex } from 'viem'
+import { openAccounts } from '../../../agent/sandbox/accounts.ts'
 import { readRecord, RECORD_FILE, startChain, stateFile } from '../../../agent/sandbox/chain.ts'
 import { rpc } from '../../support/chain.ts'
 import { isRunning } from '../../support/child-processes.ts'
 import { signAuthorization } from '../../support/eip3009.ts'
-import { CHAIN_ID, compiled, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
+import { CHAIN_ID, clientOf, compiled, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 type TestChain = Awaited<ReturnType<typeof openTestChain>>
@@ -50,6 +51,12 @@ describe('the local chain', () => {
     return { url: line.toString().trim(), kill }
   }
 
+  /** Uses the running chain of a service. */
+  async function openPrepared(chainUrl: string) {
+    const accounts = await openAccounts({ directory })
+    return { accounts, client: clientOf(chainUrl, accounts.relayer.privateKey) }
+  }
+
   /** Starts the chain without preparing it, stops it, and returns whether it was new. */
   async function isFresh(chainId = CHAIN_ID): Promise<boolean> {
     const chain = await startChain({ directory, chainId })
@@ -58,7 +65,7 @@ describe('the local chain', () => {
   }
 
   /** Pays on the chain and returns everything that the service reads about the payment. */
-  async function pay(chain: TestChain) {
+  async function pay(chain: Pick<TestChain, 'accounts' | 'client'>) {
     const { buyer, receiver } = chain.accounts
     const times = { validAfter: 0n, validBefore: 2n ** 64n }
     const authorization = { from: buyer.address, to: receiver, value: 1000n, ...times, nonce: NONCE }
@@ -69,7 +76,7 @@ describe('the local chain', () => {
     return { hash, before: await nonceState(chain, hash) }
   }
 
-  async function nonceState({ client, accounts }: TestChain, hash: Hex) {
+  async function nonceState({ client, accounts }: Pick<TestChain, 'accounts' | 'client'>, hash: Hex) {
     const read = (functionName: string, ...args: unknown[]) =>
       client.readContract({ address: TOKEN, abi, functionName, args })
     const receipt = await client.getTransactionReceipt({ hash })
@@ -93,10 +100,11 @@ describe('the local chain', () => {
     return again
   }
 
-  it('has the requested chain id, and is new until it is prepared, also if the service dies', async () => {
-    const { url, fresh } = await startChain({ directory, chainId: CHAIN_ID })
+  it('has the requested chain id, and is new until it is prepared', async () => {
+    const { url, fresh, stop } = await startChain({ directory, chainId: CHAIN_ID })
     expect(fresh).to.equal(true)
     expect(await rpc(url, 'eth_chainId')).to.equal(numberToHex(CHAIN_ID))
+    await stop()
     expect(await isFresh()).to.equal(true)
   })
 
@@ -124,9 +132,8 @@ describe('the local chain', () => {
 
   it('ends with a service that is killed, keeps its payments, and is waited for while it is saved', async () => {
     const service = await startOther()
-    const shared = await openTestChain(directory)
-    expect(shared.chain).to.include({ url: service.url, fresh: false })
-    const payment = await pay(shared)
+    const { accounts, client } = await openPrepared(service.url)
+    const payment = await pay({ accounts, client })
     const anvil = (await anvilPid()) ?? expect.fail('no record')
     // Anvil saves late, so that a start that does not wait finds no saved chain.
     process.kill(anvil, 'SIGSTOP')
@@ -136,6 +143,16 @@ describe('the local chain', () => {
     await saving
     expect(await isRunning(anvil)).to.equal(false)
     await again.chain.stop()
+  })
+
+  it('of a service that runs is used by no other', async () => {
+    const service = await startOther()
+    const other = startChain({ directory, chainId: CHAIN_ID }).catch(String)
+    expect(await other).to.equal(
+      'Error: Another service uses the sandbox of DATA_DIR: stop it, or set another DATA_DIR',
+    )
+    expect(await rpc(service.url, 'eth_chainId')).to.equal(numberToHex(CHAIN_ID))
+    await service.kill()
   })
 
   it('ends with a service that is killed, also without another start', async () => {
