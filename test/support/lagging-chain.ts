@@ -5,7 +5,7 @@
 import type { Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { pick, type Random } from './random.ts'
 import type { AuthorizationFields } from './payments.ts'
-import { replyTo } from './remotes/chain-node.ts'
+import { replyTo, showLedger } from './remotes/chain-node.ts'
 import { Ledger } from './remotes/ledger.ts'
 
 /** Enough for 24 hours of blocks that are searched. */
@@ -48,6 +48,6 @@ export class LaggingChain {
     const { lags, random, wait } = this.#options
     this.calls += 1
     await wait()
-    return replyTo(this.ledger, method, params, this.ledger.newest - pick(random, lags))
+    return replyTo(showLedger(this.ledger, this.ledger.newest - pick(random, lags)), method, params)
   }
 }

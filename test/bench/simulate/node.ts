@@ -5,7 +5,7 @@
 import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
-import { isShown, toBlock, toLogs, toReceipt, toView, type FilterTopics } from '../../support/remotes/wire.ts'
+import { replyTo, type ShownChain } from '../../support/remotes/chain-node.ts'
 import { blockHash, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -97,9 +97,8 @@ export class SimulatedNodes {
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()
-        const reply = this.#reply(method, params, this.#view(lag, node))
-        if (reply instanceof RpcError) reject(reply)
-        else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
+        const reply = replyTo(this.#show(this.#view(lag, node)), method, params)
+        if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)
       })
   }
@@ -121,26 +120,33 @@ export class SimulatedNodes {
     return { newest, sharedTo: Math.min(newest, (isForked ? this.#forkedAt : undefined) ?? newest) }
   }
 
-  #reply(method: string, params: readonly unknown[], view: View): unknown {
-    const [first] = params
-    switch (method) {
-      case 'eth_getBlockByNumber':
-        return this.#blockAt(first as string, view)
-      case 'eth_call':
-        return this.#observation((first as { data: string }).data, view)
-      case 'eth_getLogs':
-        return this.#logs(first as LogFilter, view)
-      case 'eth_getTransactionReceipt':
-        return this.#receipt(first as string, view)
-      default:
-        return refusal(`no method ${method}`)
+  /** What a node shows. It has no transaction above `sharedTo`, and misses logs now and then. */
+  #show(view: View): ShownChain {
+    const until = Math.min(view.newest, view.sharedTo)
+    const isShown = ({ block }: Spend) => block <= until
+    const toShown = (spend: Spend) => ({ spend, transaction: spend.hash, block: spend.block })
+    return {
+      chainId: TERMS.chainId,
+      newest: view.newest,
+      final: Math.min(this.#chain.final.number, view.newest),
+      block: (number) => this.#block(number, view),
+      // Payers of the simulation are contract wallets, whose signatures need no key.
+      stateOf: (payer, nonce) => {
+        const spend = this.#chain.spends.get(keyOf(payer, nonce))
+        const balance = this.#chain.balances.get(payer) ?? 0n
+        return { codeBytes: 1, balance, isUsed: spend !== undefined && isShown(spend) }
+      },
+      spends: ({ from, to }) => {
+        const inRange = ({ block }: Spend) => block >= from && block <= to
+        const spends = [...this.#chain.spends.values()].filter((spend) => isShown(spend) && inRange(spend))
+        return spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05) ? [] : spends.map(toShown)
+      },
+      spendIn: (transaction) =>
+        [...this.#chain.spends.values()]
+          .filter((spend) => spend.hash === transaction && isShown(spend))
+          .map(toShown)
+          .at(0),
     }
-  }
-
-  #blockAt(at: string, view: View): unknown {
-    const final = Math.min(this.#chain.final.number, view.newest)
-    if (at === 'latest') return toBlock(this.#block(view.newest, view))
-    return toBlock(this.#block(at === 'finalized' ? final : Number(at), view))
   }
 
   #block(number: number, view: View): Block | undefined {
@@ -149,48 +155,6 @@ export class SimulatedNodes {
     const { time } = this.#chain.block(number)
     return { number, hash: blockHash(FORK_SALT, number), time }
   }
-
-  /** The result of contracts/ChainView.sol. */
-  #observation(data: string, view: View): unknown {
-    return toView(data, {
-      chainId: TERMS.chainId,
-      newest: this.#block(view.newest, view) as Block,
-      hashOf: (number) => this.#block(number, view)?.hash,
-      // Payers of the simulation are contract wallets, whose signatures need no key.
-      stateOf: (payer, nonce) => ({
-        codeBytes: 1,
-        balance: this.#chain.balances.get(payer) ?? 0n,
-        isUsed: this.#spend(payer, nonce, view) !== undefined,
-      }),
-    })
-  }
-
-  #spend(from: string, nonce: string, view: View): Spend | undefined {
-    const spend = this.#chain.spends.get(keyOf(from, nonce))
-    return spend && spend.block <= Math.min(view.newest, view.sharedTo) ? spend : undefined
-  }
-
-  #logs({ fromBlock, toBlock: last, topics }: LogFilter, view: View): unknown {
-    const until = Math.min(Number(last), view.newest, view.sharedTo)
-    const spends = [...this.#chain.spends.values()].filter(({ block }) => block >= Number(fromBlock) && block <= until)
-    if (spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05)) return []
-    return spends.flatMap((spend) =>
-      toLogs(spend, spend.hash, this.#block(spend.block, view) as Block).filter((log) => isShown(log, topics)),
-    )
-  }
-
-  #receipt(hash: string, view: View): unknown {
-    for (const spend of this.#chain.spends.values())
-      if (spend.hash === hash && spend.block <= Math.min(view.newest, view.sharedTo))
-        return toReceipt(spend, hash, this.#block(spend.block, view) as Block)
-    return null
-  }
-}
-
-interface LogFilter {
-  fromBlock: string
-  toBlock: string
-  topics: FilterTopics
 }
 
 function refusal(message: string): RpcError {

@@ -1,9 +1,19 @@
-/** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger. */
+/** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger or the simulation. */
 import { numberToHex, pad } from 'viem'
 import { TRANSFER } from '../../../agent/settlement/chain/event-logs.ts'
 import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
-import type { Ledger } from './ledger.ts'
-import { isShown, toBlock, toLogs, toReceipt, toView, type FilterTopics } from './wire.ts'
+import type { Ledger, LedgerTransfer } from './ledger.ts'
+import {
+  isShown,
+  toBlock,
+  toLogs,
+  toReceipt,
+  toView,
+  type FilterTopics,
+  type NodeBlock,
+  type NodeSpend,
+  type ViewedState,
+} from './wire.ts'
 
 const NONCE_DIGITS = 64
 /** Enough for every payment of a test. */
@@ -24,61 +34,85 @@ export function answerRpc(ledger: Ledger, body: unknown): unknown {
 
 function answerOne(ledger: Ledger, { id, method, params }: RpcRequest) {
   try {
-    return { jsonrpc: '2.0', id, result: replyTo(ledger, method, params) }
+    return { jsonrpc: '2.0', id, result: replyTo(showLedger(ledger), method, params) }
   } catch (cause) {
     const { code, message } = cause as RpcError
     return { jsonrpc: '2.0', id, error: { code, message } }
   }
 }
 
-/** `newest` is the newest block of the node. It has no later one. */
-export function replyTo(
-  ledger: Ledger,
-  method: string,
-  [first, second]: readonly unknown[],
-  newest: number = ledger.newest,
-): unknown {
+/** What a node shows of a chain. */
+export interface ShownChain {
+  chainId: number
+  newest: number
+  /** The newest final block. */
+  final: number
+  /** Undefined for a block that the node does not have. */
+  block: (number: number) => NodeBlock | undefined
+  stateOf: (payer: string, nonce: string) => ViewedState
+  /** The uses of nonces in a range of blocks. With nonces, only theirs are needed. */
+  spends: (range: { from: number; to: number }, nonces: readonly string[] | undefined) => readonly ShownSpend[]
+  spendIn: (transaction: string) => ShownSpend | undefined
+}
+
+interface ShownSpend {
+  spend: NodeSpend
+  transaction: string
+  block: number
+}
+
+/** A node that has the blocks of the ledger up to `newest`. */
+export function showLedger(ledger: Ledger, newest = ledger.newest): ShownChain {
+  const toShown = (transfer: LedgerTransfer | undefined) =>
+    transfer && transfer.block <= newest ? { ...transfer, spend: transfer.authorization } : undefined
+  return {
+    chainId: ledger.chainId,
+    newest,
+    final: newest - ledger.unfinalBlocks,
+    block: (number) => (number > newest ? undefined : ledger.block(number)),
+    stateOf: (payer, nonce) => {
+      const { codeBytes = 0, balance = BALANCE, isRefused } = ledger.noteObserved(payer)
+      return { codeBytes, balance, isUsed: toShown(ledger.transferOf(nonce)) !== undefined, isRefused }
+    },
+    spends: ({ from, to }, nonces) => {
+      if (to > newest) throw new RpcError({ code: -32_000, message: 'block range extends beyond the head' })
+      const found = nonces?.map((nonce) => ledger.transferOf(nonce)) ?? ledger.transfersIn(from, to)
+      return found.flatMap((transfer) => toShown(transfer) ?? []).filter(({ block }) => block >= from && block <= to)
+    },
+    spendIn: (transaction) => toShown(ledger.transferIn(transaction)),
+  }
+}
+
+/** The reply of a node to a call of the service. */
+export function replyTo(chain: ShownChain, method: string, [first, second]: readonly unknown[]): unknown {
   switch (method) {
     case 'eth_chainId':
-      return numberToHex(ledger.chainId)
+      return numberToHex(chain.chainId)
     case 'eth_getBlockByNumber':
-      return block(ledger, String(first), newest)
+      return toBlock(
+        chain.block(first === 'latest' ? chain.newest : first === 'finalized' ? chain.final : Number(first)),
+      )
     case 'eth_call':
       if (second !== 'latest') throw new RpcError({ code: -32_602, message: 'The state of another block is read' })
-      return call(ledger, first as { to?: string; data: string }, newest)
-    case 'eth_getTransactionReceipt':
-      return receipt(ledger, String(first), newest)
+      return call(chain, first as { to?: string; data: string })
+    case 'eth_getTransactionReceipt': {
+      const found = chain.spendIn(String(first))
+      return found ? toReceipt(found.spend, found.transaction, blockOf(chain, found.block)) : null
+    }
     case 'eth_getLogs':
-      return logs(ledger, first as LogFilter, newest)
+      return logs(chain, first as LogFilter)
     default:
       throw new RpcError({ code: -32_601, message: `${method} is not available` })
   }
 }
 
-function block(ledger: Ledger, at: string, newest: number) {
-  const number = at === 'latest' ? newest : at === 'finalized' ? newest - ledger.unfinalBlocks : Number(at)
-  return toBlock(number > newest ? undefined : ledger.block(number))
-}
-
 /** `authorizationState(address,bytes32)` of the token, or the view. */
-function call(ledger: Ledger, { to, data }: { to?: string; data: string }, newest: number): string {
-  const isUsed = (nonce: string) => (ledger.transferOf(nonce)?.block ?? Infinity) <= newest
-  if (to !== undefined) return pad(isUsed(`0x${data.slice(-NONCE_DIGITS)}`) ? '0x01' : '0x00')
-  return toView(data, {
-    chainId: ledger.chainId,
-    newest: ledger.block(newest),
-    hashOf: (number) => ledger.block(number).hash,
-    stateOf: (payer, nonce) => {
-      const { codeBytes = 0, balance = BALANCE, isRefused } = ledger.noteObserved(payer)
-      return { codeBytes, balance, isUsed: isUsed(nonce), isRefused }
-    },
-  })
-}
-
-function receipt(ledger: Ledger, hash: string, newest: number) {
-  const transfer = ledger.transferIn(hash)
-  if (!transfer || transfer.block > newest) return null
-  return toReceipt(transfer.authorization, hash, ledger.block(transfer.block))
+function call(chain: ShownChain, { to, data }: { to?: string; data: string }): string {
+  const { chainId, newest, stateOf, spends } = chain
+  if (to !== undefined)
+    return pad(spends({ from: 0, to: newest }, [`0x${data.slice(-NONCE_DIGITS)}`])[0] ? '0x1' : '0x0')
+  const hashOf = (number: number) => chain.block(number)?.hash
+  return toView(data, { chainId, newest: blockOf(chain, newest), hashOf, stateOf })
 }
 
 interface LogFilter {
@@ -87,17 +121,16 @@ interface LogFilter {
   topics: FilterTopics
 }
 
-function logs(ledger: Ledger, { fromBlock, toBlock: last, topics }: LogFilter, newest: number) {
-  if (Number(last) > newest) throw new RpcError({ code: -32_000, message: 'block range extends beyond the head' })
-  const isNear = ({ block: at }: { block: number }) => at >= Number(fromBlock) && at <= Number(last)
-  const transfers =
-    topics[0] === TRANSFER
-      ? ledger.transfersIn(Number(fromBlock), Number(last))
-      : [topics[2] ?? []]
-          .flat()
-          .flatMap((nonce) => ledger.transferOf(nonce) ?? [])
-          .filter(isNear)
-  return transfers.flatMap(({ authorization, transaction, block: at }) =>
-    toLogs(authorization, transaction, ledger.block(at)).filter((log) => isShown(log, topics)),
-  )
+function logs(chain: ShownChain, { fromBlock, toBlock: last, topics }: LogFilter) {
+  const nonces = topics[0] === TRANSFER ? undefined : [topics[2] ?? []].flat()
+  return chain
+    .spends({ from: Number(fromBlock), to: Number(last) }, nonces)
+    .flatMap(({ spend, transaction, block }) => toLogs(spend, transaction, blockOf(chain, block)))
+    .filter((log) => isShown(log, topics))
+}
+
+function blockOf(chain: ShownChain, number: number): NodeBlock {
+  const block = chain.block(number)
+  if (!block) throw new Error('The node does not have the block')
+  return block
 }

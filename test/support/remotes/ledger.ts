@@ -7,7 +7,7 @@ import { DOMAIN } from '../eip3009.ts'
 import type { AuthorizationFields } from '../payments.ts'
 import type { NodeBlock } from './wire.ts'
 
-interface LedgerTransfer {
+export interface LedgerTransfer {
   authorization: AuthorizationFields
   /** Hash of its transaction, which has no other transfer. */
   transaction: string

@@ -36,7 +36,7 @@ export interface NodeSpend {
   nonce: string
 }
 
-interface ViewedState {
+export interface ViewedState {
   codeBytes: number
   balance: number | bigint
   isUsed: boolean

@@ -5,7 +5,7 @@ import { keyOf, TransferSearch, type PaymentQuery } from '../../../../agent/sett
 import { nonceKey } from '../../../../agent/settlement/chain/token.ts'
 import { RpcError, type Rpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { DOMAIN } from '../../../support/eip3009.ts'
-import { replyTo } from '../../../support/remotes/chain-node.ts'
+import { replyTo, showLedger } from '../../../support/remotes/chain-node.ts'
 import { Ledger } from '../../../support/remotes/ledger.ts'
 import { BUYER, RECEIVER } from '../../../support/records.ts'
 
@@ -43,7 +43,7 @@ describe('the transfers of many payments', () => {
       const { fromBlock, toBlock, topics } = params[0] as { fromBlock: string; toBlock: string; topics: unknown[] }
       if (Number(toBlock) - Number(fromBlock) >= blocks) throw new RpcError({ code: -32_000, message: 'too wide' })
       if ([topics[2]].flat().length > nonces) throw new RpcError({ code: -32_000, message: 'too many topics' })
-      return replyTo(ledger, method, params, newest)
+      return replyTo(showLedger(ledger, newest), method, params)
     }
   }
 
