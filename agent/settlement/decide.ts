@@ -114,7 +114,7 @@ const SETTLED: ActionsByChainStatus = {
   unclear: 'wait',
 }
 const ENDED = Object.fromEntries(CHAIN_STATUSES.map((chainStatus) => [chainStatus, 'wait'])) as ActionsByChainStatus
-/** A retry, or the operator, finds the transfer of a payment that seemed not to be paid. */
+/** A retry finds the transfer of a payment that seemed not to be paid. */
 const VOID: ActionsByChainStatus = { ...ENDED, paid: 'settled', paid_final: 'settled' }
 
 const ACTIONS: Record<RecordState, ActionsByChainStatus> = {

@@ -103,7 +103,6 @@ async function readNonceOf(
   { observation, payer }: { observation: Observation; payer: Observation['payments'][number] },
 ): Promise<NonceState> {
   const { from_block_hash: hash } = record
-  // Records of older versions have no hash.
   const isOwnChain = hash === undefined || payer.recordedHash === hash
   const { time, final, trial } = observation
   if (!payer.isNonceUsed) {

@@ -9,11 +9,11 @@ import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims 
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
-type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+type Issuer = Pick<PaymentServices, 'now' | 'report' | 'signReceipt'>
 
 /**
- * The recorded receipt if it names this transaction, else a new one. Undefined without a key, or if the signature
- * fails. The answer is then delivered without a receipt.
+ * The recorded receipt if it names this transaction, else a new one. Undefined if the signature fails. The answer is
+ * then delivered without a receipt.
  */
 export async function receiptFor(
   { signReceipt, now, report }: Issuer,
@@ -22,7 +22,6 @@ export async function receiptFor(
 ): Promise<string | undefined> {
   const { receipt } = record
   if (receipt !== undefined && decodeJwt<ReceiptClaims>(receipt).payment.transaction === transaction) return receipt
-  if (!signReceipt) return undefined
   try {
     const iat = Math.floor(now().getTime() / 1000)
     return await signReceipt({ iat, ...describeSale(record, transaction) })

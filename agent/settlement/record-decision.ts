@@ -15,8 +15,7 @@ import { settledResponse } from '../payment/recorded-payment.ts'
 import { receiptFor } from './receipts.ts'
 import type { PaymentServices } from './services.ts'
 
-/** The command `payments recheck` has no key for receipts. The next replay then adds one. */
-type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report' | 'signReceipt'>
 
 type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
 

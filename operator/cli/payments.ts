@@ -1,7 +1,6 @@
-/** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
+/** The command `payments`: inspects the response log beside a running service. Changes no record. */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
-import { matching } from '../../agent/command-line/arguments.ts'
 import type { AddCommand } from '../../agent/command-line/context.ts'
 import { recordedPayment } from '../../agent/payment/recorded-payment.ts'
 import { loadConfig } from './configuration.ts'
@@ -14,11 +13,7 @@ Examples:
   irish-company-agent payments unfinished
   irish-company-agent payments unrecorded
   irish-company-agent payments missing
-  irish-company-agent payments show IDENTITY
-  irish-company-agent payments recheck IDENTITY --from-block 21000000`
-
-const checkBlock = matching(/^(0|[1-9][0-9]{0,15})$/, 'It must be a block number.')
-const parseBlock = (text: string) => BigInt(checkBlock(text))
+  irish-company-agent payments show IDENTITY`
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
@@ -28,7 +23,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
   }
   const payments = program
     .command('payments')
-    .description('Inspect and recheck payments in the response log')
+    .description('Inspect payments in the response log')
     .addHelpText('after', HELP)
   payments
     .command('unfinished')
@@ -72,22 +67,6 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const text = record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt'
       text.split('\n').forEach(print)
       finish(record !== undefined)
-    })
-  payments
-    .command('recheck')
-    .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
-    .argument('<identity>', 'the identity that "payments unfinished" prints')
-    .option('--from-block <number>', 'the first block of the search', parseBlock)
-    .action(async (identity: string, { fromBlock }: { fromBlock?: bigint }) => {
-      const { openConfiguredLog } = await import('../../agent/service/response-log.ts')
-      const { openChain } = await import('../../agent/settlement/chain/chain.ts')
-      const { recheckPayment } = await import('./recheck-payment.ts')
-      const { DEPLOYMENTS } = await import('../../agent/payment/terms.ts')
-      const config = await loadConfig(context)
-      if (config.rpcUrls.length === 0) throw new Error('RPC_URL must be set')
-      const chain = openChain({ urls: config.rpcUrls, chainId: DEPLOYMENTS[config.mode].chainId, now: context.now })
-      await using log = await openConfiguredLog(config)
-      finish(await recheckPayment({ log, chain, now: context.now, report: print, print, identity, fromBlock }))
     })
 }
 

@@ -28,7 +28,7 @@ export const TRANSITIONS = {
   /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
   refused: ['settled', 'rejected', 'expired'],
   confirmed: [],
-  /** The transfer can still be found, by a retry or by the operator. */
+  /** The transfer can still be found, by a retry. */
   rejected: ['settled'],
   expired: ['settled'],
 } as const satisfies Record<string, readonly string[]>
@@ -95,7 +95,7 @@ export interface ResponseRecord extends RecordProgress {
    * The anchor block of the observation before the first settlement, in decimal. No older block contains this payment.
    */
   readonly from_block: string
-  /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
+  /** The hash of that block, which identifies the chain. Without it, the block is not compared. */
   readonly from_block_hash?: string
   readonly snapshot_id: string
   /** The response body, byte for byte. */
