@@ -11,7 +11,7 @@ const EXIT_OUTPUT = 5
 
 const EXIT_HELP =
   '\nExit status: 0 done or sold, 1 failed or certainly not sold, 2 wrong arguments, 3 watched companies changed, ' +
-  '4 outcome of a payment unknown, 5 output not written, 6 not sold, certain later.'
+  '4 outcome of a payment unknown, 5 output not written, 6 not sold, certain later, 7 receipt valid and its transfer not checked.'
 
 interface ProgramDefinition {
   name: string

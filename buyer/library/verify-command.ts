@@ -2,6 +2,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { CommandResult } from '../../agent/command-line/context.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import type { ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
 import {
@@ -36,11 +37,17 @@ interface VerifyOptions {
   issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined
-  /** Checks that need the chain. They run only if the signature is valid. */
-  further: (claims: ReceiptClaims) => Promise<ReceiptCheck[]>
+  /** A check that needs the chain. It runs only if the signature is valid. */
+  checkTransfer: ((claims: ReceiptClaims) => Promise<TransferCheck>) | undefined
   fetch: Fetch
   print: (line: string) => void
 }
+
+/** `unchecked`: no node has answered, which says nothing about the receipt. */
+export type TransferCheck = ({ kind: 'checked' } & ReceiptCheck) | { kind: 'unchecked'; detail: string }
+
+/** The exit status of a valid receipt of which something could not be checked (contract 14.5). */
+const EXIT_UNCHECKED = 7
 
 /** A purchase file holds the answer as escaped text, with the request and the quote. */
 const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
@@ -57,22 +64,22 @@ interface Subject {
   verify: (keySet: unknown) => Promise<VerifiedReceipt>
 }
 
-export async function verifyFile(options: VerifyOptions): Promise<boolean> {
-  const { print, further } = options
+export async function verifyFile(options: VerifyOptions): Promise<CommandResult> {
+  const { print } = options
   const subject = await readSubject(options)
   const keySet = await readKeySet(options, subject)
   const verified = await subject.verify(keySet)
   const checks = [...verified.checks]
   if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
-  if (verified.claims) checks.push(...(await further(verified.claims)))
-  for (const { name, passed, detail } of checks) print(`${name.padEnd(10)}${passed ? 'ok     ' : 'FAILED '} ${detail}`)
+  const transfer = verified.claims && (await options.checkTransfer?.(verified.claims))
+  if (transfer?.kind === 'checked') checks.push(transfer)
+  const show = (name: string, result: string, detail: string) => print(`${name.padEnd(10)}${result} ${detail}`)
+  for (const { name, passed, detail } of checks) show(name, passed ? 'ok     ' : 'FAILED ', detail)
+  if (transfer?.kind === 'unchecked') show('transfer', 'NOT CHECKED:', transfer.detail)
   const isValid = checks.every(({ passed }) => passed)
-  print(
-    isValid
-      ? `The receipt of ${verified.claims?.iss} is valid for this answer.`
-      : 'THE RECEIPT IS NOT VALID for this answer.',
-  )
-  return isValid
+  const issuer = verified.claims?.iss
+  print(isValid ? `The receipt of ${issuer} is valid for this answer.` : 'THE RECEIPT IS NOT VALID for this answer.')
+  return isValid && transfer?.kind === 'unchecked' ? EXIT_UNCHECKED : isValid
 }
 
 function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {

@@ -3,14 +3,14 @@ import { isSameAddress } from '../../agent/payment/accounts.ts'
 import { openChain } from '../../agent/settlement/chain/chain.ts'
 import { nonceKey } from '../../agent/settlement/chain/token.ts'
 import type { ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
-import type { ReceiptCheck } from '../../agent/payment/receipt/verify.ts'
+import type { TransferCheck } from '../../buyer/library/verify-command.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n
 
 /** Whether the transaction of the receipt used this nonce and transferred this amount. */
-export async function checkTransfer({ payment }: ReceiptClaims, url: string): Promise<ReceiptCheck> {
-  const check = (passed: boolean, detail: string) => ({ name: 'transfer', passed, detail })
+export async function checkTransfer({ payment }: ReceiptClaims, url: string): Promise<TransferCheck> {
+  const check = (passed: boolean, detail: string) => ({ kind: 'checked' as const, name: 'transfer', passed, detail })
   const chainId = /^eip155:([1-9][0-9]{0,14})$/.exec(payment.network)?.[1]
   if (chainId === undefined) return check(false, 'the network of the receipt is not an EVM chain')
   const { asset, payer, pay_to: to, amount: value } = payment
@@ -29,6 +29,6 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
     const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`
     return check(passed, `${found}${isFinal ? '' : ', in a block that is not final yet'}`)
   } catch {
-    return check(false, 'the node does not answer, or belongs to another chain')
+    return { kind: 'unchecked', detail: 'the node does not answer, or belongs to another chain' }
   }
 }

@@ -1,5 +1,6 @@
 /** The command `verify`: checks a receipt, and optionally the transfer on chain. */
 import { parseHttpUrl } from '../../agent/command-line/arguments.ts'
+import type { ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
 import type { AddCommand } from '../../agent/command-line/context.ts'
 
 const HELP = `
@@ -34,10 +35,7 @@ export const addVerifyCommand: AddCommand = (program, context) => {
       const { checkTransfer } = await import('./check-transfer.ts')
       const { fetch, print } = context
       const options = { file, receiptFile: receipt, issuer, keySetFile: jwks, fetch, print }
-      const isValid = await verifyFile({
-        ...options,
-        further: async (claims) => (rpc === undefined ? [] : [await checkTransfer(claims, rpc)]),
-      })
-      context.finish(isValid)
+      const transfer = rpc === undefined ? undefined : (claims: ReceiptClaims) => checkTransfer(claims, rpc)
+      context.finish(await verifyFile({ ...options, checkTransfer: transfer }))
     })
 }

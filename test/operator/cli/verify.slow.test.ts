@@ -189,12 +189,15 @@ describe('[5.9.5] the command verify', function () {
     expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'])
   })
 
-  it('reads the transfer from the chain with --rpc', async () => {
+  it('[5.9.6] reads the transfer with --rpc, and exits with 7 if no node has answered', async () => {
     const { code, text } = await verifyOffline(pathOf('lookup'), '--rpc', service.rpcUrl)
     expect(code, text).to.equal(0)
     expect(text).to.match(/^transfer +ok +1000 from 0x[0-9a-f]{40} to 0x[0-9a-f]{40} in transaction 0x/m)
     const unreachable = await verifyOffline(pathOf('lookup'), '--rpc', 'http://127.0.0.1:1')
-    expect([unreachable.code, failedIn(unreachable)]).to.deep.equal([1, ['transfer']])
+    expect([unreachable.code, failedIn(unreachable)]).to.deep.equal([7, []])
+    expect(unreachable.text).to.match(
+      /^transfer +NOT CHECKED: the node does not answer.*\nThe receipt of \S+ is valid/m,
+    )
   })
 
   it('fails with one line for files that are missing or of another kind', async () => {
