@@ -1,6 +1,7 @@
 /**
- * `bench mutants [--workers N] [--only TEXT] [--sample N]`: puts one seeded bug at a time into a copy of the compiled
- * tree and runs what must fail: a test file, or a program of `bench` where no test does. Fails if one is not caught.
+ * `bench mutants [--workers N] [--only TEXT] [--sample N]`: puts one seeded bug at a time into a source file, compiles
+ * it into a copy of the compiled tree, and runs what must fail: a test file, or a program of `bench` without one.
+ * Fails if one is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { transform } from 'esbuild'
 import { chosenByCommit } from './commit.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
 import { print } from './report.ts'
@@ -74,6 +76,14 @@ export function mutate(text: string, { find, replace }: Mutant): string | undefi
   return text.replace(found[0]?.[0] ?? '', () => replace)
 }
 
+const compiledName = (file: string) => file.replace(/\.ts$/, '.js')
+
+/** As tsc does it: without types, and with imports of compiled files. */
+async function compile(source: string): Promise<string> {
+  const { code } = await transform(source, { loader: 'ts', target: 'node20' })
+  return code.replaceAll(/(?<=\bfrom "\.[^"]*|\bimport\("\.[^"]*)\.ts(?=")/g, '.js')
+}
+
 const missed = (what: string): Verdict => ({ verdict: 'NOT CAUGHT', what })
 
 async function tryOne(mutant: Mutant, copy: string): Promise<Verdict> {
@@ -83,12 +93,12 @@ async function tryOne(mutant: Mutant, copy: string): Promise<Verdict> {
   await mkdir(join(copy, 'dist'))
   const folders = FOLDERS.map((folder) => join(ROOT, 'dist', folder))
   await promisify(execFile)('cp', ['--recursive', '--link', ...folders, join(copy, 'dist')])
-  const path = join(copy, 'dist', mutant.file)
-  const mutated = mutate(await readFile(path, 'utf8'), mutant)
+  const mutated = mutate(await readFile(join(ROOT, mutant.file), 'utf8'), mutant)
   if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
+  const path = join(copy, 'dist', compiledName(mutant.file))
   // The original has the same inode.
   await rm(path)
-  await writeFile(path, mutated)
+  await writeFile(path, await compile(mutated))
   return isProgram(mutant) ? tryProgram(copy, mutant.caughtBy) : tryTests(copy, mutant.caughtBy)
 }
 
@@ -117,7 +127,13 @@ async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {
 async function runTests(copy: string, path: string, title: string): Promise<Verdict | undefined> {
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
   const options = ['--no-parallel', '--bail', '--exit', '--reporter', 'dot', '--timeout', String(TEST_MS_MAX)]
-  const { output, status } = await runNode(copy, [mocha, ...options, '--fgrep', title, join('dist', path)])
+  const { output, status } = await runNode(copy, [
+    mocha,
+    ...options,
+    '--fgrep',
+    title,
+    join('dist', compiledName(path)),
+  ])
   if (status === null || status === 0) return undefined
   const [, failed = ''] = /^ +1\) (.*?):\n/ms.exec(output) ?? []
   return { verdict: 'caught', what: `${path}: ${failed.replaceAll(/\s+/g, ' ')}` }

@@ -1,4 +1,4 @@
-/** Reads the seeded bugs of bugs.txt. Each replaces a text of one compiled file, and one program must then fail. */
+/** Reads the seeded bugs of bugs.txt. Each replaces a text of one source file, and one program must then fail. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -6,13 +6,11 @@ const BUGS = fileURLToPath(import.meta.resolve('#root/test/bench/mutants/bugs.tx
 
 export interface Mutant {
   name: string
-  /** A file of the compiled tree. */
+  /** A file of the sources. */
   file: string
   find: string
   replace: string
-  /**
-   * The program that must fail, or the compiled test file. A part of the title follows if its other tests take long.
-   */
+  /** The program that must fail, or the test file. A part of the title follows if its other tests take long. */
   caughtBy: string
 }
 
