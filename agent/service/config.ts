@@ -143,8 +143,6 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
-
 /** What must be set and is not. */
 function findMissing(environment: Record<string, string | undefined>): string[] {
   const { FACILITATOR: chosen = 'sandbox' } = environment

@@ -23,7 +23,7 @@ interface OutcomeDefinition {
 
 const UNKNOWN = 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.'
 
-export const OUTCOMES = {
+const OUTCOMES = {
   /** Paid, with an answer. */
   sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Sold.' },
   /** Certainly not charged. */
@@ -41,7 +41,7 @@ export const OUTCOMES = {
   unknown: { charged: 'unknown', next: 'send', exitStatus: 4, sentence: UNKNOWN },
 } as const satisfies Record<string, OutcomeDefinition>
 
-export type OutcomeKind = keyof typeof OUTCOMES
+type OutcomeKind = keyof typeof OUTCOMES
 
 export type Outcome = { kind: Exclude<OutcomeKind, 'not_sold_later'> } | { kind: 'not_sold_later'; certainFrom: Date }
 

@@ -21,7 +21,7 @@ export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503,
  * certain only after the payment has ended. Without a code, the answer can be that of a proxy, behind which the payment
  * was settled. A payment of another request can be settled for that request.
  */
-export function isRefused(answer: { status: number; body: string } | null | undefined): boolean {
+function isRefused(answer: { status: number; body: string } | null | undefined): boolean {
   const { status, code } = answer ? describeAnswer(answer) : {}
   if (status === undefined || code === undefined || REPEAT_STATUSES.has(status)) return false
   return REFUSALS[code].status === status && REFUSALS[code].charged === 'no' && code !== 'payment_replay_conflict'
@@ -41,7 +41,7 @@ export function decidingCode({ answer }: Purchase): RefusalCode | undefined {
 const endOf = (purchase: Purchase): number =>
   (parsePayment(purchase)?.validBefore.getTime() ?? Infinity) + CLOCK_SKEW_MS
 
-export const hasEnded = (purchase: Purchase, now: Date): boolean => endOf(purchase) <= now.getTime()
+const hasEnded = (purchase: Purchase, now: Date): boolean => endOf(purchase) <= now.getTime()
 
 /**
  * Whether the service, asked once more, has refused the payment as past its end, or has said that it was not settled.

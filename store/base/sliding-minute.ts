@@ -51,7 +51,7 @@ export function count(minute: SlidingMinute, timeMs: number): number {
   return total(minute)
 }
 
-export function secondOf(timeMs: number): number {
+function secondOf(timeMs: number): number {
   return Math.floor(timeMs / SECOND_MS)
 }
 
