@@ -1,6 +1,7 @@
 /** Parsers of command-line values that commands of the buyer take. */
 import { InvalidArgumentError } from 'commander'
 import { matching } from '../agent/command-line/arguments.ts'
+import { readUsdc } from './amounts.ts'
 import { formOf, TABLE_ENDS } from './table/table-name.ts'
 
 /** A parser of an option from a function that throws an error with the rule that a value breaks. */
@@ -18,9 +19,13 @@ const checkWhole = matching(/^[1-9][0-9]{0,6}$/, 'It must be a whole number from
 
 export const parseWholeNumber = (text: string) => Number(checkWhole(text))
 
-const checkAmount = matching(/^[1-9][0-9]{0,14}$/, 'It must be a whole number of micro-USDC, from 1.')
-
-export const parseAmount = (text: string) => Number(checkAmount(text))
+/** Returns micro-USDC. */
+export function parseAmount(text: string): number {
+  const amount = readUsdc(text)
+  if (amount !== undefined) return amount
+  const proposed = /^[1-9][0-9]{0,8}$/.test(text) ? `: write ${text}.00` : ', such as 0.05'
+  throw new InvalidArgumentError(`It must be USDC with a decimal point and at most six decimals${proposed}.`)
+}
 
 export function parsePort(text: string): number {
   if (!/^(?:0|[1-9][0-9]{0,4})$/.test(text) || Number(text) > 65_535)

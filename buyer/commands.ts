@@ -6,13 +6,14 @@ import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import { parseJson } from '../store/base/read-body.ts'
 import { parseHttpUrl } from '../agent/command-line/arguments.ts'
+import { showUsdc } from './amounts.ts'
 import { parseAmount } from './arguments.ts'
 import type { AddCommand, CommandContext, FindService } from '../agent/command-line/context.ts'
 import { toJsonSchema } from '../agent/operation/json-schema.ts'
 import type { SingleDefinition } from '../agent/operation/operation.ts'
 import { batch, SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { textInput } from '../agent/operation/resource.ts'
-import { toUsdc, type Mode } from '../agent/payment/terms.ts'
+import type { Mode } from '../agent/payment/terms.ts'
 import { addLists } from './lists/commands.ts'
 import { addLocalServers } from './local-servers.ts'
 import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
@@ -48,7 +49,8 @@ const addClientOptions = (parent: Command) =>
     )
     .option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox')
     .addOption(modeOption())
-    .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
+    .option('--max-amount <usdc>', 'pay at most this for an answer; by default the usual price', parseAmount)
+    .option('--max-per-day <usdc>', 'pay at most this in a UTC day, of all purchases in the folder', parseAmount)
     .option('--json', 'print the body of the answer also on a terminal')
     .option('--verbose', 'show the checks of the quote, and the body of a refusal')
     .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
@@ -64,7 +66,7 @@ const addClientOptions = (parent: Command) =>
     )
     .addOption(
       new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts(
-        ['url', 'keyFile', 'mode', 'maxAmount', 'newPayment', 'a2a', 'a2aUrl'], // those of the purchase in the file
+        ['url', 'keyFile', 'mode', 'maxAmount', 'maxPerDay', 'newPayment', 'a2a', 'a2aUrl'], // those of the purchase in the file
       ),
     )
 
@@ -156,7 +158,7 @@ const priced =
     command.description().replace(/\{(\w+)\}/, (_, operation) => {
       const { mode = environment['MODE'] === 'mainnet' ? 'mainnet' : 'testnet' } = parent.opts<{ mode?: Mode }>()
       const found = SINGLE_OPERATIONS.find(({ name }) => name === operation)
-      return `${toUsdc(found?.prices[mode] ?? 0)} USDC on ${mode}`
+      return `${showUsdc(found?.prices[mode] ?? 0)} USDC on ${mode}`
     })
 
 /** Adds the commands of single purchases and of lists to a program, or to a command of it. */

@@ -5,6 +5,7 @@ import { Option, type Command } from 'commander'
 import { ADDRESS_PATTERN } from '../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { matching, parseHttpUrl } from '../agent/command-line/arguments.ts'
+import { showUsdc } from './amounts.ts'
 import { parseAmount, parsePort } from './arguments.ts'
 import { readVersion } from '../agent/command-line/version.ts'
 import { signerOf } from './library/signer.ts'
@@ -15,12 +16,12 @@ import { modeOption, parseBaseUrl, readTarget, type Client } from './target.ts'
 const MCP_HELP = `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
 buys each answer over REST, keeps it in the folder, and returns it for an equal call within a day. Each payment is saved
-before it is sent, so a call that is repeated after a crash sends the same payment. The limits are in micro-USDC.`
+before it is sent, so a call that is repeated after a crash sends the same payment.`
 
 const RECONCILE_HELP = `
 The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of resolve,
 which it keeps in the folder and returns for an equal value within a day. Every program that knows the URL can use it, so
-set --max-per-day. The URL is another one after each start. The limits are in micro-USDC.
+set --max-per-day. The URL is another one after each start.
 
 In OpenRefine: Reconcile, Start reconciling, Add standard service, and the URL that this command prints. OpenRefine sends
 up to ten values of the column as soon as the service is chosen.`
@@ -44,8 +45,12 @@ const addLimits = (command: Command) =>
         .argParser(parseAddress)
         .default('published', 'the one of the first purchase in the folder'),
     )
-    .option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount)
-    .option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount, AMOUNT_PER_DAY_MAX_DEFAULT)
+    .option('--max-amount <usdc>', 'pay at most this for an answer; by default the highest usual price', parseAmount)
+    .addOption(
+      new Option('--max-per-day <usdc>', 'pay at most this in a UTC day')
+        .argParser(parseAmount)
+        .default(AMOUNT_PER_DAY_MAX_DEFAULT, showUsdc(AMOUNT_PER_DAY_MAX_DEFAULT)),
+    )
     .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
 
 export function addLocalServers(program: Command, client: Client): void {
@@ -82,8 +87,9 @@ async function serveReconciliation(command: Command, client: Client): Promise<vo
 
 async function toBuyerOptions(command: Command, client: Client) {
   const { fetch, sleep, now, note } = client.context
-  const { baseUrl, keyFile, mode, amountMax, readAuthorization } = await readTarget(command, client, 'url', 'keyFile')
-  const { folder, payTo, maxPerDay } = command.opts<{ folder: string; payTo: string; maxPerDay: number }>()
+  const target = await readTarget(command, client, 'url', 'keyFile')
+  const { baseUrl, keyFile, mode, amountMax, amountPerDayMax, readAuthorization } = target
+  const { folder, payTo } = command.opts<{ folder: string; payTo: string }>()
   const key = await signerOf(await readPrivateKey(keyFile))
   note(`paying address: ${key.address} on ${DEPLOYMENTS[mode].network}`)
   return {
@@ -94,7 +100,7 @@ async function toBuyerOptions(command: Command, client: Client) {
     expected: {
       payTo,
       amountMax: amountMax ?? highestPrice(mode),
-      amountPerDayMax: maxPerDay,
+      amountPerDayMax,
     },
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     readAuthorization,

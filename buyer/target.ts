@@ -20,6 +20,7 @@ interface ClientOptions extends Partial<Record<'url' | 'keyFile' | 'a2aUrl' | 'r
   /** Determines network, asset and domain, whatever the service says. */
   mode?: Mode
   maxAmount?: number
+  maxPerDay?: number
   newPayment?: boolean
   a2a?: boolean
   json?: boolean
@@ -39,7 +40,8 @@ export async function readTarget(
 ) {
   const service = await findService?.(context)
   const options = command.optsWithGlobals<ClientOptions>()
-  const { url = service?.url, mode = service?.mode ?? 'testnet', maxAmount: amountMax, rpc, ...others } = options
+  const { url = service?.url, mode = service?.mode ?? 'testnet', rpc, ...others } = options
+  const { maxAmount: amountMax, maxPerDay: amountPerDayMax } = options
   const { keyFile = service && join(service.dataDirectory, 'sandbox', 'buyer.key') } = options
   if (url === undefined && needs.includes('url')) refuse(command, "option '--url' is required")
   if (keyFile === undefined && needs.includes('keyFile')) refuse(command, "option '--key-file' is required")
@@ -48,6 +50,7 @@ export async function readTarget(
     ...others,
     mode,
     amountMax,
+    amountPerDayMax,
     baseUrl: url ?? '',
     keyFile: keyFile ?? '',
     readAuthorization: node && openAuthorizationCheck(context.fetch, node),

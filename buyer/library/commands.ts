@@ -3,12 +3,13 @@ import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'
-import { DEPLOYMENTS, amountOf, toUsdc } from '../../agent/payment/terms.ts'
+import { DEPLOYMENTS, amountOf } from '../../agent/payment/terms.ts'
 import { readAnswer, readSettlementResponse } from '../../agent/payment/receipt/read.ts'
 import { escapeJson } from '../../store/base/hidden.ts'
 import { errorCode } from '../../store/base/error-code.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../agent/command-line/context.ts'
+import { showUsdc } from '../amounts.ts'
 import { toReadable, toTable } from '../readable-answer.ts'
 import type { Target } from '../target.ts'
 import { completePurchase, type BoughtAnswer } from './buy.ts'
@@ -57,7 +58,7 @@ export async function purchase(context: CommandContext, options: BuyOptions): Pr
   const { operation } = parsed
   const price = amountOf({ mode }, operation)
   if (options.isDryRun) {
-    note(`${itemsOf(operation).length} items cost ${toUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
+    note(`${itemsOf(operation).length} items cost ${showUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
     return true
   }
   const key = await readPrivateKey(options.keyFile)
@@ -66,7 +67,11 @@ export async function purchase(context: CommandContext, options: BuyOptions): Pr
     mode,
     key,
     folder,
-    expected: { payTo: () => fetchReceiver(fetch, baseUrl), amountMax: options.amountMax ?? price },
+    expected: {
+      payTo: () => fetchReceiver(fetch, baseUrl),
+      amountMax: options.amountMax ?? price,
+      amountPerDayMax: options.amountPerDayMax,
+    },
     maxAgeSeconds: 0,
     readAuthorization,
     onStep: showSteps(context, options),
@@ -96,7 +101,7 @@ function showSteps(
     }
     if (step.kind !== 'quoted') return
     const { amount, network, payTo } = step.quote
-    note(`The service asks ${toUsdc(amount)} USDC on ${network}, paid to ${payTo}. ${definition.tool.charge}`)
+    note(`The service asks ${showUsdc(amount)} USDC on ${network}, paid to ${payTo}. ${definition.tool.charge}`)
     for (const { name, value, passed } of step.checks)
       if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
     const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
@@ -151,7 +156,7 @@ export async function printPurchases({ print, note, now }: CommandContext, folde
   const rows = purchases.map(({ name, purchase: { signed_at }, operation, outcome, amount }) => [
     signed_at,
     operation?.definition.name ?? 'unknown',
-    `${toUsdc(amount)} USDC`,
+    `${showUsdc(amount)} USDC`,
     outcome.kind,
     storage.locate(name),
   ])
@@ -197,7 +202,7 @@ async function report(
     await markDelivered(bought.entry, context.now())
     const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
     const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
-    note(`${toUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
+    note(`${showUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
     const isChecked = bought.receipt === 'valid'
     note(isChecked ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.')
     return true
@@ -236,7 +241,7 @@ async function reportRefusal(
     note(`paying address: ${payer} on ${network}`)
     if (reason === 'insufficient_funds') {
       const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
-      note(`It has less than the price of ${toUsdc(amount)} USDC. Send USDC to this address.${faucet}`)
+      note(`It has less than the price of ${showUsdc(amount)} USDC. Send USDC to this address.${faucet}`)
       note(`Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`)
       const address = options.key && (await signerOf(options.key)).address
       if (address !== undefined && !isSameAddress(address, payer))

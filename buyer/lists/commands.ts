@@ -24,7 +24,7 @@ After Ctrl-C, a failure or a crash the same command continues, and pays nothing 
 OUT.purchases or name another --out.
 
 Example:
-  reconcile suppliers.csv --column Supplier --eircode-column Postcode --review review.csv --max-total 50000000`
+  reconcile suppliers.csv --column Supplier --eircode-column Postcode --review review.csv --max-total 50.00`
 
 const WATCH_HELP = `
 The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
@@ -35,7 +35,7 @@ After Ctrl-C, a failure or a crash the same command continues, and pays nothing 
 belong together.
 
 Example:
-  watch suppliers.csv --column Number --state watch.json --report watch.csv --max-total 2000000`
+  watch suppliers.csv --column Number --state watch.json --report watch.csv --max-total 2.00`
 
 const FILE = 'a CSV, or an .xlsx file'
 
@@ -67,7 +67,11 @@ export function addLists(parent: Command, client: Client): void {
       'write the rows that need a person; if it exists, take the numbers that are in it',
       parseTableName,
     )
-    .option('--max-total <n>', 'pay at most this for the list, earlier runs included; required on mainnet', parseAmount)
+    .option(
+      '--max-total <usdc>',
+      'pay at most this for the list, earlier runs included; required on mainnet',
+      parseAmount,
+    )
     .option('--batch', 'buy up to 25 names or 100 numbers with one payment')
   addPayOptions(reconcileCommand)
     .addHelpText('after', RECONCILE_HELP)
@@ -81,7 +85,7 @@ export function addLists(parent: Command, client: Client): void {
     .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
   addTableOptions(watchCommand)
     .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
-    .requiredOption('--max-total <n>', 'pay at most this in a run, in micro-USDC', parseAmount)
+    .requiredOption('--max-total <usdc>', 'pay at most this in a run', parseAmount)
   addPayOptions(watchCommand)
     .addHelpText('after', WATCH_HELP)
     .action((file: string, options: WatchOptions, command: Command) => watch(command, client, file, options))

@@ -5,11 +5,12 @@
 import { basename } from 'node:path'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'
+import { showUsdc } from '../amounts.ts'
 import type { Cell } from '../table/cell.ts'
 import { writeTable } from '../table/table-file.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
-import { DEPLOYMENTS, toUsdc } from '../../agent/payment/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'
@@ -69,8 +70,8 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
   const paid = paidAmount(after.all)
-  const spent = toUsdc(paid - paidAmount(plan.purchased.all))
-  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${toUsdc(paid)} USDC.`)
+  const spent = showUsdc(paid - paidAmount(plan.purchased.all))
+  print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${showUsdc(paid)} USDC.`)
   return reportOpen(context, options, after.open)
 }
 
@@ -114,7 +115,7 @@ async function reportOpen(
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
   print(
-    `${doubtful.length} payments, ${toUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
+    `${doubtful.length} payments, ${showUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
   )
   // A charge that only the chain shows has no answer yet.
   return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)
@@ -144,7 +145,7 @@ async function approve(
   const { purchased, open, left } = plan
   const total = committedAmount(purchased.all) + left
   print(describePlan(plan))
-  print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  print(`At most ${showUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)
     print('Open payments were confirmed by an earlier run. They are sent again, and no other one is signed.')
   if (isBatched)
@@ -153,7 +154,9 @@ async function approve(
         'Numbers that are missing or quarantined are charged then.',
     )
   if (totalMax !== undefined && total > totalMax)
-    throw new Error(`The list can cost ${total} micro-USDC, and --max-total is ${totalMax}. Nothing was signed`)
+    throw new Error(
+      `The list can cost ${showUsdc(total)} USDC, and --max-total is ${showUsdc(totalMax)}. Nothing was signed`,
+    )
   if (left === 0 || isDryRun || isConfirmed || (await confirm('Continue?'))) return { left }
   throw new Error('Nothing was signed. To pay without a question, add --yes')
 }

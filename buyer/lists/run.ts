@@ -59,9 +59,10 @@ export async function* runList(
  * The buyer of a list. It pays only the receiver of the first purchase in the folder, and keeps an answer forever. A
  * refused payment is replaced after it has ended.
  */
-export function openListBuyer({ baseUrl: url, amountMax, ...options }: ListBuyerOptions): Buy {
+export function openListBuyer({ baseUrl: url, amountMax, amountPerDayMax, ...options }: ListBuyerOptions): Buy {
   const limitOf = (operation: Operation) => limitOfRows({ mode: options.mode, amountMax }, itemsOf(operation))
-  return openBuyer({ ...options, url, expected: { payTo: 'published' }, limitOf, maxAgeSeconds: Infinity })
+  const expected = { payTo: 'published', amountPerDayMax }
+  return openBuyer({ ...options, url, expected, limitOf, maxAgeSeconds: Infinity })
 }
 
 export interface ListBuyerOptions
@@ -71,6 +72,8 @@ export interface ListBuyerOptions
   baseUrl: string
   /** Micro-USDC for one row. By default the usual price. */
   amountMax?: number | undefined
+  /** Micro-USDC for a UTC day. */
+  amountPerDayMax?: number | undefined
 }
 
 /** Batches whose results stay in memory, for the rows of the next calls. */

@@ -1,5 +1,6 @@
 /** The purchases of `client watch`. Each has the snapshot id of its round as key, so that a repetition pays nothing. */
 import type { Company } from '../../store/dataset/company.ts'
+import { showUsdc } from '../amounts.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { folderStorage } from '../library/folder-storage.ts'
@@ -37,7 +38,10 @@ export function createPurchases(options: PurchasesOptions) {
     const parsed = parseOperation(definition, input)
     if (parsed.kind === 'invalid') throw new Error(`A request cannot be made: ${parsed.fault.rule}`)
     const price = limitOfRows(options, itemsOf(parsed.operation))
-    if (price > left) throw new Error('--max-total does not allow the next payment. Run again with a higher one')
+    if (price > left)
+      throw new Error(
+        `The next payment costs ${showUsdc(price)} USDC, and --max-total leaves ${showUsdc(left)}: run again with a higher one`,
+      )
     left -= price
     const request = restRequest(baseUrl, parsed.operation)
     const answered = await buyRequest(buyOne, request, { refusals: REFUSALS, key, runtime })
@@ -56,7 +60,9 @@ export function createPurchases(options: PurchasesOptions) {
     estimate({ numbers }: Round, added: readonly string[]): number {
       const least = groupsOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
       if (least > left)
-        throw new Error(`The next payments cost at least ${least} micro-USDC, and --max-total leaves ${left}`)
+        throw new Error(
+          `The next payments cost at least ${showUsdc(least)} USDC, and --max-total leaves ${showUsdc(left)}`,
+        )
       return least
     },
     /** The answers with the changes of a round, all pages. */

@@ -6,6 +6,7 @@
 import * as z from 'zod'
 import { fetchDocument } from '../../store/base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
+import { showUsdc } from '../amounts.ts'
 import { isBlank } from '../table/cell.ts'
 import { showGap } from '../readable-answer.ts'
 import { writeTable } from '../table/table-file.ts'
@@ -15,7 +16,7 @@ import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
 import { readCells } from '../lists/columns.ts'
 import { fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
-import { DEPLOYMENTS, toUsdc } from '../../agent/payment/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext } from '../../agent/command-line/context.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
@@ -81,7 +82,7 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   }
   if (options.isDryRun) print('Nothing would be paid.')
   else await writeReport(state)
-  const spent = `Paid: ${toUsdc((await purchases.paid()) - paidBefore)} USDC.`
+  const spent = `Paid: ${showUsdc((await purchases.paid()) - paidBefore)} USDC.`
   for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
   return changed > 0
 }
@@ -111,7 +112,7 @@ async function approve(
 ): Promise<boolean> {
   const network = DEPLOYMENTS[mode].network
   print(
-    `${toUsdc(least)} USDC will be paid on ${network}, and more for records that changed, in all at most ${toUsdc(totalMax)}.`,
+    `${showUsdc(least)} USDC will be paid on ${network}, and more for records that changed, in all at most ${showUsdc(totalMax)}.`,
   )
   if (isDryRun) return false
   if (isConfirmed || (await confirm('Continue?'))) return true

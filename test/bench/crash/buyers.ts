@@ -166,7 +166,7 @@ export const openWatchScene = () =>
     const rows = firstRows()
     let [files, renamed, printed] = [0, new Map<number, string>(), '']
     const start = (tracer?: readonly string[]) => {
-      const args = ['watch', list, '--column', 'Number', '--state', state, '--max-total', '9000000', '--yes']
+      const args = ['watch', list, '--column', 'Number', '--state', state, '--max-total', '9.00', '--yes']
       const child = startClient(args, tracer)
       child.process.stdout?.on('data', (text: string) => void (printed += text))
       return child

@@ -1,7 +1,7 @@
 /**
  * The buyer's side: what it refuses to sign, what it writes before it sends, and how it repeats without signing again.
  */
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
@@ -357,6 +357,18 @@ describe('the client', () => {
     expect(new Set(paymentsSent()).size).to.equal(2)
   })
 
+  it('[15.2] pays at most --max-per-day for all commands of the folder, and nothing after a damaged reservation', async () => {
+    const limited = (number: string) => client('lookup', number, '--max-per-day', '0.002')
+    expect([await limited('1'), await limited('2'), await limited('3')]).to.deep.equal([0, 0, 1])
+    expect(printed.at(-2)).to.match(/^The payment would exceed the limit of the day\. Nothing was signed/)
+    const names = await readdir(join(directory, 'purchases'))
+    const reservation = names.find((name) => name.startsWith('spending-')) ?? ''
+    await writeFile(join(directory, 'purchases', reservation), '')
+    expect(await client('lookup', '3', '--max-per-day', '1.00')).to.equal(1)
+    expect(printed.at(-2)).to.contain(`${reservation} is missing or damaged. Nothing was signed`)
+    expect(new Set(paymentsSent()).size).to.equal(2)
+  })
+
   it('[14.5] exits with 2 for a path that cannot be that of a purchase, and says why', async () => {
     expect(await client('--retry', directory)).to.equal(2)
     expect(printed.at(-1)).to.contain(`${directory} (EISDIR)`)
@@ -421,7 +433,7 @@ describe('the client', () => {
     expect(printed.at(-1)).to.match(/none has no purchases\.$/)
     answers = [paid, { status: 402 }]
     await client('lookup', '1')
-    await client('resolve', 'Foo', '--max-amount', '5000')
+    await client('resolve', 'Foo', '--max-amount', '0.005')
     printed = []
     expect(await client('purchases')).to.equal(0)
     expect(stdout.slice(-3).map((line) => line.split(/ {2,}/).slice(1, 4))).to.deep.equal([
@@ -487,7 +499,7 @@ describe('the client', () => {
 
     it('[14.7] signs nothing for mainnet without --mode mainnet, and with it up to the usual price', async () => {
       pricedAt(1_000_000)
-      expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
+      expect(await client('lookup', '1', '--max-amount', '1.00')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
       expect(printed.slice(-3, -1)).to.deep.equal([
         'The service sells on mainnet: to pay there, use --mode mainnet.',

@@ -256,13 +256,13 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(file, 'name\nTwin Fixture\n')
     const questions: string[] = []
     const confirm = async (question: string) => questions.push(question) > 0
-    const first = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    const first = await run(['--column', 'name', '--max-total', '0.002'], { confirm })
     expect(first.lines).to.include('At most 0.002 USDC will be paid on eip155:84532.')
     expect([first.code, questions.length]).to.deep.equal([0, 1])
     expect(first.lines.at(-1)).to.match(/^Paid in \d+ s: 0\.002 USDC, in all runs 0\.002 USDC\.$/)
     await writeFile(file, 'name\nPlain Fixture\n')
-    const second = await run(['--column', 'name', '--max-total', '2000'], { confirm })
-    expect(second.stderr).to.match(/can cost 4000 micro-USDC/)
+    const second = await run(['--column', 'name', '--max-total', '0.002'], { confirm })
+    expect(second.stderr).to.match(/can cost 0.004 USDC, and --max-total is 0.002/)
   })
 
   describe('--batch', () => {
@@ -336,7 +336,7 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     const again = await run(['--column', 'name'])
     expect(again.code).to.equal(6)
-    expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0 USDC will be paid')
+    expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0.00 USDC will be paid')
     await expirePayments(emptyKey)
     const asked = await run(['--column', 'name'])
     expect(asked.text).to.contain('0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid')

@@ -203,7 +203,7 @@ describe('[15.12] the command reconcile-service', function () {
   })
 
   it('leaves out the query that would exceed --max-per-day, and answers the others', async () => {
-    const url = await start(['--max-per-day', '4000'])
+    const url = await start(['--max-per-day', '0.004'])
     const paid = await service.transfersOf(async () => {
       await resultsOf(await post(url, { q0: { query: 'Numbered Fixture 1' }, q1: { query: 'Numbered Fixture 2' } }))
       const partly = await post(url, { q0: { query: 'Numbered Fixture 1' }, q1: { query: 'Numbered Fixture 3' } })

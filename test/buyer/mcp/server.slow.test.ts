@@ -140,9 +140,9 @@ describe('[15.5, 15.10] the command mcp', function () {
 
   it('keeps to the limits of a call and of a day, also after it was killed', () =>
     paysTimes(1, async () => {
-      const dear = await connect(['--max-amount', '999'])
+      const dear = await connect(['--max-amount', '0.000999'])
       expect(codeOf(await call(dear.client, LOOKUP))).to.equal('price_above_limit')
-      const args = ['--max-per-day', '1999']
+      const args = ['--max-per-day', '0.001999']
       const first = await connect(args)
       expect(codeOf(await call(first.client, LOOKUP))).to.equal(false)
       process.kill(first.pid, 'SIGKILL')

@@ -59,7 +59,7 @@ describe('[15.13] the command client watch', function () {
   })
   afterEach(() => watched.service.stop())
 
-  const args = (maxTotal = '1000000') => {
+  const args = (maxTotal = '1.00') => {
     const client = ['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')]
     const list = [join(directory, 'list.csv'), '--column', 'Number', '--state', join(directory, 'state.json')]
     const report = ['--report', join(directory, 'report.csv'), '--max-total', maxTotal, '--yes']
@@ -147,7 +147,7 @@ describe('[15.13] the command client watch', function () {
   it('signs nothing above --max-total, without an answer, or with the state of another service', async () => {
     const refuses = async (running: () => Promise<CliResult>, reason: RegExp) =>
       expect(await transfersOf(async () => expect((await running()).stderr).to.match(reason))).to.equal(0)
-    await refuses(() => run({}, '252999'), /at least 253000/)
+    await refuses(() => run({}, '0.252999'), /at least 0\.253 USDC/)
     await refuses(() => runCommand(args().filter((arg) => arg !== '--yes')), /add --yes/)
     await writeFile(join(directory, 'state.json'), '{"url":"https://other.example","mode":"testnet"}')
     await refuses(run, /is not a state/)
@@ -156,9 +156,11 @@ describe('[15.13] the command client watch', function () {
   it('stops at --max-total before the records, and continues with a higher one', async () => {
     await run()
     await watched.importNext()
-    const { code, stderr } = await run({}, '3000')
+    const { code, stderr } = await run({}, '0.003')
     expect(code).to.equal(1)
-    expect(stderr).to.equal('--max-total does not allow the next payment. Run again with a higher one\n')
+    expect(stderr).to.equal(
+      'The next payment costs 0.005 USDC, and --max-total leaves 0.00: run again with a higher one\n',
+    )
     let result: CliResult | undefined
     expect(await transfersOf(async () => void (result = await run()))).to.equal(1)
     expect(differencesIn(result!)).to.deep.equal(EXPECTED[0])

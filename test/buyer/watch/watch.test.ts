@@ -17,7 +17,7 @@ describe('client watch of two companies', () => {
     await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })
     await writeFile(path('list.csv'), 'Number\n1001\n1008\n')
     const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
-    const state = ['--state', path('state.json'), '--max-total', '1000000']
+    const state = ['--state', path('state.json'), '--max-total', '1.00']
     const watch = ['watch', path('list.csv'), '--column', 'Number', ...state]
     let shown: string[] = []
     /** The exit code, whether the new name was reported, and the payments. */
@@ -30,7 +30,7 @@ describe('client watch of two companies', () => {
       shown = stderr.split('\n').map((line) => line.replace(/, about .*/, ''))
       return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
     }
-    const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.'
+    const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.'
     const [dry, paid] = [await runCommand([...client, ...watch, '--dry-run']), await run()]
     expect([dry.code, dry.text, ...paid]).to.deep.equal([0, price, 0, false, 2])
     expect(shown).to.deep.equal(['changes 100 %, 2 rows', 'records 100 %, 2 rows', ''])

@@ -51,7 +51,7 @@ describe('the command line', () => {
     ['keys', 'Rotate'],
     ['payments', 'show'],
     ['client', 'search', 'foo', '--number', '1'],
-    ['client', 'lookup', '1', '--max-amount', '0'],
+    ['client', 'lookup', '1', '--max-amount', '0.00'],
     ['client', 'lookup', '1', '--url', 'http://127.0.0.1:4021/api/v1'],
     ['mcp', '--folder', 'purchases', '--pay-to', '0x12'],
     ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
@@ -61,9 +61,9 @@ describe('the command line', () => {
     ['client', 'reconcile', 'list.csv', '--column', 'name', '--out', './list.csv'],
     ['client', 'reconcile', 'list.csv', '--column', 'name', '--out', 'docs'],
     ['client', 'reconcile', 'list.csv', '--column', 'name', '--review', 'list.reconciled.csv'],
-    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1', '--state', 'x', '--report', 'x.html'],
-    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1', '--state', 'x', '--report', 'x.xlsx'],
-    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1', '--state', 'x', '--report', 'list.csv'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'x.html'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'x.xlsx'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'list.csv'],
   ]) {
     it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {
       const { code, text, stderr } = await run(args)
