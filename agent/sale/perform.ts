@@ -75,6 +75,7 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sal
   const verification = await verifyAndReserve(context, checked, client)
   if (verification.kind !== 'verified') return await refuseUnlessSold(payments, retry, verification)
   using verified = verification
+  client.noteVerified()
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(context, request)
@@ -115,7 +116,6 @@ async function sell(
     const claim = await countAndStore(context, sale)
     if (claim.kind === 'full') return await refuseUnlessSold(payments, retry, rateLimited(claim.waitMs))
     if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, retry)
-    client.noteSale()
     // 11 and 12. Settlement, and its outcome is stored.
     const record = await settle(payments, claim.record, { start: sale.verified.start, waitLimit })
     if (record.state === 'refused') claim.noteRefusal()

@@ -57,6 +57,8 @@ async function answer(context: ReplayContext, record: ResponseRecord, request: R
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
     return limited ?? replayRecord(payments, record, request)
   }
+  // The payment was verified before it had a record.
+  client.noteVerified()
   // The request that settles the payment changes the record. Requests that wait for it read the record again.
   using turn = await takeTurn(context, record, client)
   if (!turn) return outcomeUnknown()
@@ -65,13 +67,13 @@ async function answer(context: ReplayContext, record: ResponseRecord, request: R
   return await replayRecord(payments, current ?? record, request)
 }
 
-/** The turn of a request among those with an equal payment. Undefined if the service stops. */
+/** The turn of a request among those with an equal payment. Undefined if the service stops, or too many wait. */
 export async function takeTurn(
   { paymentMutex }: Pick<SaleContext, 'paymentMutex'>,
   { payment_hash }: Pick<ResponseRecord, 'payment_hash'>,
   client: Client,
 ) {
-  const turn = await paymentMutex.enter(payment_hash)
+  const turn = await paymentMutex.enter(payment_hash, client.hasLeft)
   // Thousands may have waited for one settlement.
   if (turn?.hasWaited === true) await new Promise<void>(client.takeTurn)
   return turn

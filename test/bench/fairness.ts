@@ -44,7 +44,7 @@ const JUDGED_SECONDS_MIN = 6
 /** Of one unpaid address, in a minute: an observation and its verdict for each payment of the budget. */
 const NODE_CALLS_MAX = 2 * REQUESTS_IN_PROGRESS_MAX
 const ATTACKER_COUNTS = [1, 50, 2_300]
-/** Of one /24 network. */
+/** Of one /24 network, unless the attack has another number. */
 const NETWORK_ADDRESSES = 100
 /** Without the pages of files, which the kernel can drop. */
 const ANONYMOUS_MIB_MAX = 512
@@ -55,8 +55,12 @@ const LEAVES_AFTER_MS = 30
 const DRAINED_MS_MAX = 3_000
 /** Of all attackers together, so that this process can still measure. */
 const ATTACKS_PER_SECOND = 1_000
+/** Of the other clients. Those of one have at most a few connections at the same time. */
+const OTHER_NETWORKS = 100
 /** Requests of the other clients begin this long after each other. */
 const OTHER_CLIENTS_EVERY_MS = 100
+/** The settlement of the slowest purchase of the other clients. */
+const SLOW_MS = 4_000
 const POSTGRES_ATTACK = 'random payers and signatures'
 
 export async function fairness({ seconds = '20', only }: Record<string, string>): Promise<boolean> {
@@ -122,6 +126,8 @@ interface OtherClient {
   url?: string
   send: () => Promise<Sent>
   isAnswered: (reply: Reply) => boolean
+  /** The time of its settlement, which is not counted. */
+  settleMs?: number
 }
 
 interface Service {
@@ -164,7 +170,7 @@ async function measure(
   const end = performance.now() + seconds * 1000
   // A connection of its own for each, because a shared agent would reuse the few that are free.
   const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
-    return new AddressedClient(url, attackerAddress(index % count))
+    return new AddressedClient(url, attackerAddress(index % count, attack))
   })
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
@@ -174,7 +180,7 @@ async function measure(
   const { durations, refused } = await sendAsOtherClients(
     service,
     end,
-    attack.sharesAddress === true && count < clients.length,
+    attack.sharesAddress === true && count < clients.length ? attackerAddress(0, attack) : undefined,
   )
   const sent = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
@@ -184,8 +190,9 @@ async function measure(
   return { sent, durations, refused, nodeCalls, memory, queued }
 }
 
-function attackerAddress(at: number): string {
-  return `127.10.${Math.floor(at / NETWORK_ADDRESSES)}.${(at % NETWORK_ADDRESSES) + 1}`
+function attackerAddress(at: number, { networkAddresses = NETWORK_ADDRESSES }: Attack): string {
+  const network = Math.floor(at / networkAddresses)
+  return `127.${10 + Math.floor(network / 256)}.${network % 256}.${(at % networkAddresses) + 1}`
 }
 
 async function repeatAttack(
@@ -198,6 +205,8 @@ async function repeatAttack(
   for (; performance.now() < end; sent += 1) {
     const request = requests[(offset + sent) % requests.length] as Sent
     if (behaviour === 'reads nothing') client.neglect(request)
+    else if (behaviour === 'sends slowly') client.sendSlowly(request)
+    else if (behaviour === 'pipelines') client.pipeline(request)
     else await client.send(request, behaviour === 'leaves' ? LEAVES_AFTER_MS : undefined)
     await sleep(pauseMs)
   }
@@ -208,7 +217,7 @@ async function repeatAttack(
 async function sendAsOtherClients(
   service: Service,
   end: number,
-  sharesAddress: boolean,
+  sharedAddress: string | undefined,
 ): Promise<{ durations: number[]; refused: string[] }> {
   const kinds = await otherClientKinds(service)
   const durations: number[] = []
@@ -216,19 +225,22 @@ async function sendAsOtherClients(
   const refused: string[] = []
   const sending: Promise<void>[] = []
   for (let index = 0; performance.now() < end; index += 1) {
-    const { kind, send, isAnswered, url = service.url } = kinds[index % kinds.length] as (typeof kinds)[number]
+    const {
+      kind,
+      send,
+      isAnswered,
+      settleMs = 0,
+      url = service.url,
+    } = kinds[index % kinds.length] as (typeof kinds)[number]
     // A new connection for each request: under pressure, the newest one must not be closed.
-    const client = new AddressedClient(
-      url,
-      sharesAddress ? attackerAddress(0) : `127.0.1.${(index % kinds.length) + 1}`,
-    )
+    const client = new AddressedClient(url, sharedAddress ?? `127.1.${index % OTHER_NETWORKS}.2`)
     const sent = await send()
     const start = performance.now()
     sending.push(
       client.send(sent).then((reply) => {
-        durations.push(performance.now() - start)
+        durations.push(performance.now() - start - settleMs)
         client.close()
-        if (!isAnswered(reply)) refused.push(`${kind} ${reply.status}`)
+        if (!isAnswered(reply)) refused.push(`${kind} ${reply.status === 0 ? reply.body : reply.status}`)
         return undefined
       }),
     )
@@ -242,8 +254,10 @@ async function sendAsOtherClients(
 async function otherClientKinds({ url, adminUrl, remotes, otherPayers }: Service): Promise<OtherClient[]> {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
+  const slow = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())
-  await postJson(remotes, '/accounts', { [wallet]: { codeBytes: 100 } })
+  const accounts = { [wallet]: { codeBytes: 100 }, [privateKeyToAddress(slow)]: { settleMs: SLOW_MS } }
+  await postJson(remotes, '/accounts', accounts)
   const pay = (key: Hex, from: string = privateKeyToAddress(key)) => {
     otherPayers.add(from.toLowerCase())
     return signedPayment({ key, authorization: { from } })
@@ -263,6 +277,7 @@ async function otherClientKinds({ url, adminUrl, remotes, otherPayers }: Service
       send: async () => lookupOverMcp(),
       isAnswered: ({ status, body }: Reply) => status === 200 && body.includes('x402Version'),
     },
+    { kind: 'slow purchase', send: () => buy(slow), isAnswered: isSold, settleMs: SLOW_MS },
     { kind: 'contract wallet', send: () => buy(owner, wallet), isAnswered: isSold },
     {
       kind: 'first purchase over A2A',

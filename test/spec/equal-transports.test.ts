@@ -80,10 +80,10 @@ describe('the operations over all transports', () => {
         })
       }
 
-      it('[5.6.3] that is requested seven times over each transport at once is sold once', async () => {
+      it('[5.6.3] that is requested four times over all transports at once is sold once', async () => {
         const payment = await payFor(rest(operation))
         await expectCharges(service, [price], async () => {
-          const all = Array.from({ length: 7 }, () => Object.values(asks)).flat()
+          const all = [rest, ...Object.values(asks)]
           const replies = await Promise.all(all.map((ask) => ask(operation, payment)))
           expect(new Set(replies.map((reply) => JSON.stringify(boughtIn(reply)))).size).to.equal(1)
         })

@@ -14,7 +14,7 @@ import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
 import { shortTimers } from '../support/timers.ts'
 
-const REQUESTS = 64
+const REQUESTS = 8
 const LOOKUP_AMOUNT = 1_000n
 /** A buyer repeats a 503 with the same payment. Far more often than needed. */
 const TRIES_MAX = 50

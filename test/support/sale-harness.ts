@@ -103,8 +103,8 @@ export class SaleHarness {
     },
   }
   readonly #progress = this.script.progress
-  /** Payments that are new in the log. */
-  newSales = 0
+  /** Requests whose payment was found to be verified. */
+  verified = 0
   /** Turns that requests have taken after a wait. */
   turns = 0
   /** Names of the remote calls, in order. */
@@ -193,7 +193,7 @@ export class SaleHarness {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
     const client = {
       ...makeClient(this.client, this.budgets),
-      noteSale: () => void (this.newSales += 1),
+      noteVerified: () => void (this.verified += 1),
       takeTurn: (work: () => void) => {
         this.turns += 1
         work()

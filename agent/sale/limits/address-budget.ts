@@ -140,8 +140,8 @@ export interface Client {
   hasLeft: () => boolean
   /** Calls `callback` when the request ends. The result cancels the call. */
   onLeave: (callback: () => void) => () => void
-  /** Call it when the payment of the request is new in the log: its connection is then reset after others. */
-  noteSale: () => void
+  /** Call it when the payment of the request is verified: its connection is then closed for no other one. */
+  noteVerified: () => void
   /**
    * Runs the work round-robin, so a client with many requests delays each other client by one request. Call it again
    * after a wait.
@@ -153,6 +153,6 @@ export interface Client {
 export const ALWAYS_OPEN: Omit<Client, 'prefixes' | 'budget'> = {
   hasLeft: () => false,
   onLeave: () => () => undefined,
-  noteSale: () => undefined,
+  noteVerified: () => undefined,
   takeTurn: (work) => work(),
 }

@@ -8,32 +8,29 @@ interface OfClient {
 }
 
 export class PrefixTree<Item extends OfClient> {
-  /** The sum of the weights of the items. */
   size = 0
   /** The next one first. */
   readonly #branches = new Map<string, PrefixTree<Item>>()
-  /** The items of this prefix with their weights, the oldest first. */
-  readonly #items = new Map<Item, number>()
+  /** The items of this prefix, the oldest first. */
+  readonly #items = new Set<Item>()
 
-  /** @param weight above 0 */
-  add(item: Item, weight = 1, level = 0): void {
-    this.size += weight
+  add(item: Item, level = 0): void {
+    this.size += 1
     const prefix = item.prefixes[level]
-    if (prefix === undefined) return void this.#items.set(item, weight)
+    if (prefix === undefined) return void this.#items.add(item)
     const branch = this.#branches.get(prefix) ?? new PrefixTree<Item>()
     this.#branches.set(prefix, branch)
-    branch.add(item, weight, level + 1)
+    branch.add(item, level + 1)
   }
 
-  /** Returns the weight of the item, which is 0 if it is not in the tree. */
-  remove(item: Item, level = 0): number {
+  /** @param item is in the tree */
+  remove(item: Item, level = 0): void {
+    this.size -= 1
     const prefix = item.prefixes[level] ?? ''
     const branch = this.#branches.get(prefix)
-    const weight = branch?.remove(item, level + 1) ?? this.#items.get(item) ?? 0
-    this.size -= weight
+    branch?.remove(item, level + 1)
     this.#items.delete(item)
     if (branch?.size === 0) this.#branches.delete(prefix)
-    return weight
   }
 
   /** Removes the oldest item of the next prefix, round-robin. */
@@ -45,7 +42,7 @@ export class PrefixTree<Item extends OfClient> {
 
   #rotate(): Item | undefined {
     const [next] = this.#branches
-    const [oldest] = this.#items.keys()
+    const [oldest] = this.#items
     if (!next) return oldest
     const [prefix, branch] = next
     this.#branches.delete(prefix)
@@ -53,20 +50,10 @@ export class PrefixTree<Item extends OfClient> {
     return branch.#rotate()
   }
 
-  /** The largest prefix in the largest prefix, and so on. Ends above prefixes that all have at most `few`. */
-  largest(few = 0): PrefixTree<Item> {
+  /** The newest item of the largest prefix in the largest prefix, and so on. */
+  newestOfLargest(): Item | undefined {
     let largest: PrefixTree<Item> | undefined
-    for (const branch of this.#branches.values()) if (branch.size > (largest?.size ?? few)) largest = branch
-    return largest?.largest(few) ?? this
-  }
-
-  /** The items with the same prefixes as this one, which is in the tree. */
-  ofClient(item: Item, level = 0): PrefixTree<Item> {
-    return this.#branches.get(item.prefixes[level] ?? '')?.ofClient(item, level + 1) ?? this
-  }
-
-  *[Symbol.iterator](): Generator<Item> {
-    for (const branch of this.#branches.values()) yield* branch
-    yield* this.#items.keys()
+    for (const branch of this.#branches.values()) if (branch.size > (largest?.size ?? 0)) largest = branch
+    return largest ? largest.newestOfLargest() : [...this.#items].at(-1)
   }
 }

@@ -67,7 +67,7 @@ export class WorkQueue {
       const entry = { prefixes, end }
       const cancel = onLeave(() => end(false))
       this.#waiting.add(entry)
-      if (this.#waiting.size > WAITING_MAX) [...this.#waiting.largest()].at(-1)?.end(false)
+      if (this.#waiting.size > WAITING_MAX) this.#waiting.newestOfLargest()?.end(false)
     })
   }
 }

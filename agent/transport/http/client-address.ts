@@ -9,7 +9,7 @@ import { headerValues } from './request.ts'
 
 /** What networks are given, from the widest to the narrowest (contract 6.2.7). */
 const IPV4_WIDTHS = [24, 32]
-const IPV6_WIDTHS = [48, 56, 64]
+const IPV6_WIDTHS = [32, 48, 56, 64]
 
 /**
  * Each trusted proxy appends the address that it received the request from, so entries count from the right. A client

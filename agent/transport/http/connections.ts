@@ -1,6 +1,6 @@
 /**
- * The connections of the HTTP server: the one place in which a connection is admitted. Each connection runs one request
- * at a time; pipelined requests wait. A connection that exceeds a limit is reset, and its stored answers stay.
+ * The connections of the HTTP server: the one place in which a connection is admitted, and closed for another one
+ * (contract 8.15). Each connection runs one request at a time; pipelined requests wait.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,17 +8,19 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Report } from '../../../store/base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
-import { PrefixTree } from '../../sale/limits/prefix-tree.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
-import { refuseAndClose } from './response.ts'
+import { PrefixSums } from './prefix-sums.ts'
+import { refuse, refuseAndClose } from './response.ts'
 
 /** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
-  /** Open connections; about 100 MiB with the largest requests. A further one resets another one [none]. */
+  /** Open connections; about 100 MiB with the largest requests [none]. */
   connections: 2_000,
-  /** Of one address: twice the sales that it may have in progress. Those of a trusted proxy are not limited [none]. */
-  addressConnections: 128,
+  /** Of an IPv4 /24 or an IPv6 /64: twice the sales that one address may have in progress [none]. */
+  networkConnections: 128,
+  /** Of an IPv6 /32, which is what a provider has. Its customers have networks in it [none]. */
+  providerConnections: 512,
   /**
    * Bytes of answers that clients have not read, without those in the kernel. Beyond, the slowest reader is reset. Its
    * answer stays stored [none].
@@ -30,33 +32,34 @@ export const CONNECTION_LIMITS = {
   unanswered: 4,
 }
 
-/** A prefix with so few connections loses none while another prefix has more. */
-const FEW_CONNECTIONS = 4
 /** Smaller answers are not counted. Those of all connections need 32 MiB. */
 const SMALL_ANSWER_BYTES = 16_384
 /** Node accepts one connection in each iteration of the event loop, so few requests begin in it. */
 const BEGUN_PER_ITERATION_MAX = 8
 /**
  * While connections arrive, a turn lasts this number of iterations, so that they are accepted meanwhile. Requests must
- * begin faster than connections arrive. Otherwise each connection is reset before its request begins.
+ * begin faster than connections arrive. Otherwise each connection is closed before its request begins.
  */
 const ITERATIONS_PER_TURN = 8
+/** A connection that has waited for less is like one with a request: what its client sends can be on its way. */
+const WAIT_MS_MIN = 1_000
 /** The shortest interval between two log lines with the same text. */
 export const REPORT_INTERVAL_MS = 60_000
-
-/** In the order of resets. `running`: new, or has a request. `sale`: the payment of the request is new in the log. */
-const ACTIVITIES = ['idle', 'running', 'sale'] as const
-type Activity = (typeof ACTIVITIES)[number]
 
 interface Connection {
   readonly socket: Socket
   /** Of the client of the last request, or of the socket before the first one. */
   prefixes: readonly string[]
-  activity: Activity
-  /** The value of `#changes` at its last change of activity. */
-  changed: number
+  /** When it connected, and when its last request arrived or was answered. */
+  since: number
+  /** What its client has sent is not read yet. */
+  isNew: boolean
+  /** No other connection could be closed for it. */
+  isSurplus: boolean
   /** Of the last request. */
   client?: Client
+  /** Whether the payment of its running request is verified. */
+  isVerified: boolean
   /** The responses to its requests, in the order of arrival. The first one is computed or being sent. */
   readonly unanswered: ServerResponse[]
 }
@@ -79,15 +82,15 @@ export type Clients = Pick<Connections, 'of'>
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
+  /** In the order of `since`. */
   readonly #open = new Map<Socket, Connection>()
-  /** The same connections by prefix. */
-  readonly #tree = new PrefixTree<Connection>()
-  /** Those with a large answer that the client has not read, and its bytes. */
-  readonly #unread = new PrefixTree<Connection>()
+  /** Connections of each prefix. Behind a proxy, running requests of each prefix. */
+  readonly #sizes = new PrefixSums()
+  /** Those with a large answer that the client has not read, and its bytes. The slowest reader is the first. */
+  readonly #unread = new Map<Connection, number>()
+  readonly #unreadBytes = new PrefixSums()
   /** Connections that were admitted in this iteration of the event loop or the one before. */
   #newcomers = 0
-  /** Counts the changes of activity of all connections. */
-  #changes = 0
   /** When each text was reported. */
   readonly #reportedAt = new Map<string, number>()
 
@@ -95,20 +98,18 @@ export class Connections {
     this.#options = options
   }
 
-  /** Admits a connection, and resets one if there are too many of its address or of all. */
+  /** Admits a connection, and closes another one if there are too many. */
   admit(socket: Socket): void {
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
-    const changed = (this.#changes += 1)
-    const connection: Connection = { socket, prefixes, activity: 'running', changed, unanswered: [] }
+    const since = this.#options.clock()
+    const connection = { socket, prefixes, since, isNew: true, isSurplus: false, isVerified: false, unanswered: [] }
     this.#newcomers += 1
     this.#open.set(socket, connection)
-    this.#tree.add(connection)
+    if (!this.#isBehindProxy) this.#sizes.add(connection, 1)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
     setImmediate(() => setImmediate(() => this.#endArrival(connection)))
-    this.#makeRoom(connection)
-    if (this.#open.size > this.#options.limits.connections)
-      this.#reset(firstToReset(this.#tree.largest(FEW_CONNECTIONS)), 'surplus')
+    if (this.#open.size > this.#options.limits.connections) connection.isSurplus = !this.#closeOne(connection)
   }
 
   /** The client of a running request. */
@@ -157,22 +158,27 @@ export class Connections {
     }
   }
 
+  get #isBehindProxy(): boolean {
+    return this.#options.trustedProxies > 0
+  }
+
   #begin(connection: Connection, response: ServerResponse): void {
     const { req: request } = response
     const isFirst = connection.client === undefined
     const client = (connection.client = this.#identify(connection, response))
-    this.#change(connection, 'running')
-    if (isFirst && !this.#makeRoom(connection)) refuseAndClose(response, rateLimited(0).refusal)
+    this.#moveToEnd(connection)
+    if (connection.isSurplus) refuseAndClose(response, { code: 'overloaded' })
+    else if (this.#isBehindProxy && this.#excess(connection) !== undefined) refuse(response, rateLimited(0).refusal)
+    else if (isFirst && !this.#closeExcess(connection)) refuseAndClose(response, rateLimited(0).refusal)
     else client.takeTurn(() => this.#options.answer(request, response))
   }
 
   #identify(connection: Connection, response: ServerResponse): Client {
     const { budgets, trustedProxies } = this.#options
     const { req: request } = response
-    if (trustedProxies > 0) {
-      this.#tree.remove(connection)
+    if (this.#isBehindProxy) {
       connection.prefixes = clientPrefixes(request, trustedProxies)
-      this.#tree.add(connection)
+      this.#sizes.add(connection, 1)
     } else if (request.headers['x-forwarded-for'] !== undefined) {
       this.#report(
         'proxy_not_trusted',
@@ -188,9 +194,9 @@ export class Connections {
         response.once('close', callback)
         return () => void response.off('close', callback)
       },
-      // The payment of a call that was answered at its deadline can be stored later.
-      noteSale: () => {
-        if (!response.writableEnded) this.#change(connection, 'sale')
+      // The payment of a call that was answered at its deadline can be verified later.
+      noteVerified: () => {
+        if (!response.writableEnded) connection.isVerified = true
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
@@ -202,14 +208,18 @@ export class Connections {
 
   /** The answer is handed to the socket: the request is over, and its client has to read. */
   #handOver(connection: Connection, answerBytes: number): void {
-    this.#change(connection, 'idle')
+    if (!this.#open.has(connection.socket)) return
+    this.#moveToEnd(connection)
     if (answerBytes <= SMALL_ANSWER_BYTES) return
-    this.#unread.add(connection, answerBytes)
+    this.#unread.set(connection, answerBytes)
+    this.#unreadBytes.add(connection, answerBytes)
     const { limits } = this.#options
-    const ofAddress = this.#unread.ofClient(connection)
-    const isBeyond = ofAddress.size > limits.addressUnsentBytes
-    const [slowest] = isBeyond ? ofAddress : this.#unread.size > limits.unsentBytes ? this.#unread.largest() : []
-    if (slowest) this.#reset(slowest, 'unread')
+    const address = connection.prefixes.at(-1)
+    const readers = [...this.#unread.keys()]
+    if (this.#unreadBytes.of(address) > limits.addressUnsentBytes)
+      this.#reset(readers.find(({ prefixes }) => prefixes.at(-1) === address) ?? connection, 'unread')
+    else if (this.#unreadBytes.total > limits.unsentBytes)
+      this.#reset(this.#unreadBytes.firstOfLargest(readers) ?? connection, 'unread')
   }
 
   /** Ends a turn in the next iteration of the event loop, or later while connections arrive. */
@@ -222,39 +232,68 @@ export class Connections {
   }
 
   #beginNext(connection: Connection): void {
-    this.#unread.remove(connection)
+    this.#endRequest(connection)
     connection.unanswered.shift()
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
   }
 
-  #change(connection: Connection, activity: Activity): void {
-    connection.changed = this.#changes += 1
-    connection.activity = activity
+  #endRequest(connection: Connection): void {
+    connection.isVerified = false
+    this.#unreadBytes.add(connection, -(this.#unread.get(connection) ?? 0))
+    this.#unread.delete(connection)
+    if (this.#isBehindProxy && connection.unanswered.length > 0) this.#sizes.add(connection, -1)
   }
 
-  /** If its address has too many connections, resets the one that is idle longest. Returns whether there was one. */
-  #makeRoom(connection: Connection): boolean {
-    const { limits, trustedProxies } = this.#options
-    const own = this.#tree.ofClient(connection)
-    if (trustedProxies > 0 || own.size <= limits.addressConnections) return true
-    const first = firstToReset(own)
-    if (first.activity !== 'idle') return false
-    this.#reset(first, 'surplus')
-    return true
+  #moveToEnd(connection: Connection): void {
+    this.#open.delete(connection.socket)
+    this.#open.set(connection.socket, connection)
+    connection.since = this.#options.clock()
+  }
+
+  /** Closes a connection for this one, because the process has too many. Returns whether there was one. */
+  #closeOne(newcomer: Connection): boolean {
+    const others = [...this.#open.values()].filter((each) => each !== newcomer && !each.isNew && !each.isVerified)
+    const now = this.#options.clock()
+    const longest = others.find(isWaiting)
+    const isLong = longest && now - longest.since >= WAIT_MS_MIN
+    const first = isLong ? longest : this.#sizes.firstOfLargest(others)
+    if (first) this.#reset(first, 'surplus')
+    return first !== undefined
+  }
+
+  /** If a prefix has too many connections, closes its own one that waits longest. Returns whether there was one. */
+  #closeExcess(connection: Connection): boolean {
+    for (;;) {
+      const excess = this.#excess(connection)
+      if (excess === undefined) return true
+      const own = [...this.#open.values()].filter(({ prefixes, isNew }) => !isNew && prefixes.includes(excess))
+      const first = own.find((each) => each !== connection && isWaiting(each))
+      if (!first) return false
+      this.#reset(first, 'surplus')
+    }
+  }
+
+  /** The prefix of a connection that has too many. */
+  #excess({ prefixes }: Connection): string | undefined {
+    const { networkConnections, providerConnections } = this.#options.limits
+    const max = (prefix: string) => (/:.*\/(32|48|56)$/.test(prefix) ? providerConnections : networkConnections)
+    return prefixes.find((prefix) => this.#sizes.of(prefix) > max(prefix))
   }
 
   #endArrival(connection: Connection): void {
     this.#newcomers -= 1
+    connection.isNew = false
     if (connection.client || !this.#open.has(connection.socket)) return
-    this.#change(connection, 'idle')
-    this.#makeRoom(connection)
+    if (connection.isSurplus || !(this.#isBehindProxy || this.#closeExcess(connection)))
+      this.#reset(connection, 'surplus')
   }
 
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return
-    for (const tree of [this.#tree, this.#unread]) tree.remove(connection)
+    this.#endRequest(connection)
+    if (!this.#isBehindProxy) this.#sizes.add(connection, -1)
     connection.unanswered.length = 0
   }
 
@@ -275,9 +314,7 @@ export class Connections {
   }
 }
 
-/** Of at least one connection. */
-function firstToReset(connections: Iterable<Connection>): Connection {
-  const order = (one: Connection, other: Connection) =>
-    ACTIVITIES.indexOf(one.activity) - ACTIVITIES.indexOf(other.activity) || one.changed - other.changed
-  return [...connections].reduce((first, each) => (order(each, first) < 0 ? each : first))
+/** For a request, for the rest of one, or for its client to read an answer. */
+function isWaiting({ unanswered: [first], isVerified, socket }: Connection): boolean {
+  return !isVerified && (!first?.req.complete || first.writableEnded || socket.writableEnded)
 }

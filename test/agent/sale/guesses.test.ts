@@ -48,16 +48,18 @@ describe('a guess of what a recorded payment has bought', () => {
       expect(await replayFrom('buyer')).to.equal('payment_outcome_unknown')
   })
 
-  it('[8.12] is no new sale if it is right, and those that waited for its settlement continue in turns', async () => {
+  it('[5.6.3, 8.15] waits for its settlement in four requests, which are verified and continue in turns', async () => {
     payment = await signedPayment()
     const settlement = sale.block('settle')
-    const [before, first] = [sale.newSales, replayFrom('buyer')]
+    const [before, first] = [sale.verified, replayFrom('buyer')]
     await settlement.arrived(1)
-    const repeated = Array.from({ length: 5 }, () => replayFrom('attacker'))
+    const repeated = Array.from({ length: 3 }, () => replayFrom('attacker'))
+    expect(await replayFrom('attacker')).to.equal('payment_outcome_unknown')
     settlement.release()
     expect(new Set(await Promise.all([first, ...repeated]))).to.deep.equal(new Set(['answer']))
+    expect([sale.verified - before, sale.turns]).to.deep.equal([5, 3])
     await replayFrom('attacker')
-    expect([sale.newSales - before, sale.turns]).to.deep.equal([1, 5])
+    expect([sale.verified - before, sale.turns]).to.deep.equal([5, 3])
   })
 
   it('[5.4.2] is refused without a comparison if the payment has a payment id', async () => {

@@ -128,9 +128,9 @@ describe('the settlements of an unknown payment', () => {
     }
 
     it('[5.7.9] are one for all retries within two seconds, and Retry-After says when the next one is', async () => {
-      const outcomes = await Promise.all(Array.from({ length: 10 }, retry))
+      const outcomes = await Promise.all(Array.from({ length: 4 }, retry))
       expect(outcomes[0]).to.deep.equal([UNKNOWN, '5'])
-      expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 9 }, () => [UNKNOWN, '2']))
+      expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 3 }, () => [UNKNOWN, '2']))
       expect(sale.calls).to.deep.equal(['nonceState'])
       for (const [milliseconds, retryAfter, observations] of [
         [999, '2', 1],

@@ -32,14 +32,16 @@ export interface Attack {
   isVerified?: boolean
   /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
-  /** Disconnects some milliseconds after each request, or reads no answer. By default waits for each answer. */
-  behaviour?: 'leaves' | 'reads nothing'
+  /** Disconnects some milliseconds after each request, or is not a client of HTTP. By default waits for each answer. */
+  behaviour?: 'leaves' | 'reads nothing' | 'sends slowly' | 'pipelines'
+  /** Addresses in each /24. */
+  networkAddresses?: number
 }
 
 /** In a run of six seconds, the connections are open for most of it. */
 const SETTLE_MS = 5_000
 /** The address from which an attacker buys one answer. */
-const BUYING_ADDRESS = '127.0.2.1'
+const BUYING_ADDRESS = '127.1.0.1'
 /** The largest batch by the time that it takes. */
 const NAMES = {
   operation: 'batch',
@@ -170,6 +172,30 @@ const SINGLE_ATTACKS = {
     everyMs: 2_000,
     sharesAddress: true,
   }),
+  'idle connections of many networks': async (): Promise<Attack> => ({
+    requests: [get(FREE_PATHS.robotsTxt)],
+    connections: 2_300,
+    everyMs: 2_000,
+    networkAddresses: 1,
+  }),
+  'pipelined quotes of many networks': async (): Promise<Attack> => ({
+    requests: [get(LOOKUP)],
+    connections: 2_300,
+    networkAddresses: 1,
+    behaviour: 'pipelines',
+  }),
+  'bodies that do not end': async (): Promise<Attack> => ({
+    requests: [post(BATCH_PATH, JSON.stringify(NAMES.input))],
+    connections: 2_300,
+    networkAddresses: 1,
+    behaviour: 'sends slowly',
+  }),
+  'one payment of many networks while it settles': async (): Promise<Attack> => {
+    const key = generatePrivateKey()
+    const accounts = { [privateKeyToAddress(key)]: { settleMs: SETTLE_MS } }
+    const requests = [paying(await signedPayment({ key }))]
+    return { accounts, connections: 2_300, requests, paidCalls: 3, networkAddresses: 4 }
+  },
   'batches of wallets emptied after verify': async (): Promise<Attack> => {
     const payments = await many(payingNames)
     const payers = payments.map(({ payload }) => payload.authorization.from)

@@ -2,6 +2,7 @@
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { CONNECTION_LIMITS } from '../../../agent/transport/http/connections.ts'
 import { rpcBody, toolCall } from '../../support/transports.ts'
 
 /** Longer than a client waits. */
@@ -22,7 +23,7 @@ export function post(path: string, body: string, headers: Record<string, string>
 }
 
 export interface Reply {
-  /** 0 if the connection was reset. */
+  /** 0 without an answer; the body then says why. */
   status: number
   body: string
 }
@@ -50,12 +51,18 @@ export function lookupOverMcp(payment?: unknown, operation: Parameters<typeof to
   return post('/mcp', JSON.stringify(body), headers)
 }
 
+function textOf({ path, headers, body = '', method }: Sent): string {
+  const lines = Object.entries({ Host: 'a', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
 /** One connection from an address. */
 export class AddressedClient {
   readonly #agent: Agent
   readonly #url: string
   readonly #address: string
-  #neglected: Socket | undefined
+  /** Of requests that are not sent by the agent. */
+  #socket: Socket | undefined
 
   constructor(url: string, address: string) {
     this.#url = url
@@ -67,7 +74,7 @@ export class AddressedClient {
   send({ path, headers, body, method }: Sent, leavesAfterMs = ANSWER_MS_MAX): Promise<Reply> {
     const options = { agent: this.#agent, localAddress: this.#address, method, headers }
     return new Promise((resolve) => {
-      const lost = () => resolve({ status: 0, body: '' })
+      const lost = ({ message }: Error) => resolve({ status: 0, body: message })
       const sent = request(this.#url + path, options, (response) => {
         text(response).then((whole) => resolve({ status: response.statusCode ?? 0, body: whole }), lost)
       })
@@ -79,17 +86,42 @@ export class AddressedClient {
   }
 
   /** Sends a request on a connection of its own, and reads nothing of the answer. Connects again after a reset. */
-  neglect({ path, headers, body = '', method }: Sent): void {
-    if (this.#neglected?.destroyed === false) return
-    const { hostname: host, port } = new URL(this.#url)
-    const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
-    this.#neglected = connect({ host, port: Number(port), localAddress: this.#address })
-    this.#neglected.on('error', () => undefined).pause()
-    this.#neglected.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+  neglect(sent: Sent): void {
+    if (this.#isConnected()) return
+    this.#connect().pause().write(textOf(sent))
+  }
+
+  /** Sends a request without the end of its body. Connects again after a reset. */
+  sendSlowly(sent: Sent): void {
+    if (this.#isConnected()) return
+    this.#connect().resume().write(textOf(sent).slice(0, -1))
+  }
+
+  /** Sends as many requests as a connection may have, and as many again when they are answered. */
+  pipeline(sent: Sent): void {
+    if (this.#isConnected()) return
+    const requests = textOf(sent).repeat(CONNECTION_LIMITS.unanswered)
+    let answers = 0
+    const socket = this.#connect()
+    socket.on('data', (bytes: Buffer) => {
+      answers += bytes.toString('latin1').split('HTTP/1.1 ').length - 1
+      if (answers % CONNECTION_LIMITS.unanswered === 0) socket.write(requests)
+    })
+    socket.write(requests)
   }
 
   close(): void {
     this.#agent.destroy()
-    this.#neglected?.destroy()
+    this.#socket?.destroy()
+  }
+
+  #isConnected(): boolean {
+    return this.#socket?.destroyed === false
+  }
+
+  #connect(): Socket {
+    const { hostname: host, port } = new URL(this.#url)
+    this.#socket = connect({ host, port: Number(port), localAddress: this.#address }).on('error', () => undefined)
+    return this.#socket
   }
 }

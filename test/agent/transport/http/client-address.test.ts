@@ -45,6 +45,7 @@ describe('the address of a client', () => {
   it('[6.2.7] has the prefixes that networks are given, the widest first', () => {
     expect(prefixesOf('::ffff:192.0.2.1')).to.deep.equal(['192.0.2.0/24', '192.0.2.1/32'])
     expect(prefixesOf('2001:db8:1:2345::1')).to.deep.equal([
+      '2001:db8::/32',
       '2001:db8:1::/48',
       '2001:db8:1:2300::/56',
       '2001:db8:1:2345::/64',

@@ -16,11 +16,10 @@ const LAST = get('/last', 'Connection: close\r\n')
 const LARGE_BYTES = 32 * 1024 * 1024
 
 /**
- * A server whose routes `/held` and `/sale` answer when the test says so, the latter with a payment that is new in the
- * log, `/body` after the body, `/late` before its payment is in the log, and `/large` with a large body. Others answer
- * at once.
+ * A server whose routes `/held` and `/sale` answer when the test says so, the latter with a verified payment, `/body`
+ * after the body, `/late` before its payment is verified, and `/large` with a large body. Others answer at once.
  */
-async function startTestServer(limits: Partial<HttpServerLimits>) {
+async function startTestServer(limits: Partial<HttpServerLimits>, environment: Record<string, string>) {
   const reports: string[] = []
   const time = { now: 0 }
   const held: Response[] = []
@@ -31,21 +30,21 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
     else if (request.path === '/sale') {
-      server.clients.of(request).noteSale()
+      server.clients.of(request).noteVerified()
       held.push(response)
     } else if (request.path === '/late') {
       const client = server.clients.of(request)
-      response.once('finish', () => client.noteSale())
+      response.once('finish', () => client.noteVerified())
       response.end('late')
     } else if (request.path.endsWith('large')) {
-      if (request.path !== '/large') server.clients.of(request).noteSale()
+      if (request.path !== '/large') server.clients.of(request).noteVerified()
       large.push(response)
       response.end(Buffer.alloc(LARGE_BYTES))
     } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
     else response.end(request.path)
   })
   const server = await startHttpServer({
-    config: readConfig({ PORT: '0' }),
+    config: readConfig({ PORT: '0', ...environment }),
     limits,
     budgets: new AddressBudgets({ perMinute: 1_000, clock: () => time.now }),
     clock: () => time.now,
@@ -114,8 +113,8 @@ async function until(condition: () => boolean): Promise<void> {
 describe('the connections of the HTTP server', () => {
   let server: Awaited<ReturnType<typeof startTestServer>>
 
-  function useServer(limits: Partial<HttpServerLimits> = {}): void {
-    beforeEach(async () => void (server = await startTestServer(limits)))
+  function useServer(limits: Partial<HttpServerLimits> = {}, environment: Record<string, string> = {}): void {
+    beforeEach(async () => void (server = await startTestServer(limits, environment)))
     afterEach(() => server.stop())
   }
 
@@ -186,31 +185,33 @@ describe('the connections of the HTTP server', () => {
     // On a slow machine the connections are not open within the usual time.
     useServer({ headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 })
 
-    it('[8.12] are 2,000; one more resets the one of the address that has been idle longest', async () => {
+    it('[8.12, 8.15] are 2,000; one more closes the one that waits longest', async () => {
       const first = await server.dial('', '127.0.3.1')
-      for (let count = 2; count < 2_000; count += 1) await server.dial('', `127.0.3.${1 + (count % 20)}`)
+      for (let count = 2; count < 2_000; count += 1) await server.dial('', `127.0.${4 + (count % 20)}.1`)
       const last = await server.dial(get('/one'))
       await last.answered(1)
       expect(server.reports).to.deep.equal([])
+      server.time.now += 1_000
       const surplus = await server.dial(get('/two'))
       await surplus.answered(1)
       await first.closed
       expect(server.reports).to.deep.equal(['connections_reset: surplus'])
     })
 
-    it('[8.12] are 128 of one address; one more resets the one that has been idle longest', async () => {
-      const silent = await server.dial()
+    it('[8.12] are 128 of a /24; one more closes the one of it that waits longest', async () => {
+      const other = await server.dial()
+      const silent = await server.dial('', '127.0.3.1')
       const idle: Client[] = []
       for (let count = 2; count <= 128; count += 1) {
-        idle.push(await server.dial(get('/one')))
+        idle.push(await server.dial(get('/one'), `127.0.3.${count}`))
         await idle.at(-1)?.answered(1)
       }
       expect(server.reports).to.deep.equal([])
       for (const gone of [silent, ...idle.slice(0, 2)]) {
-        await (await server.dial(get('/two'))).answered(1)
+        await (await server.dial(get('/two'), '127.0.3.1')).answered(1)
         await gone.closed
       }
-      for (const { socket } of idle.slice(2)) expect(socket.destroyed).to.equal(false)
+      for (const { socket } of [other, ...idle.slice(2)]) expect(socket.destroyed).to.equal(false)
     })
   })
 
@@ -220,7 +221,7 @@ describe('the connections of the HTTP server', () => {
     it('[6.2.7] begin some requests of others for each newcomer that is accepted', async () => {
       const newcomers = 100
       const others = await Promise.all(
-        Array.from({ length: 200 }, (_, at) => server.dial('', `127.0.1.${1 + (at % 2)}`)),
+        Array.from({ length: 200 }, (_, at) => server.dial('', `127.0.${2 + (at % 2)}.1`)),
       )
       let accepted = 0
       let begunBefore = 0
@@ -239,10 +240,10 @@ describe('the connections of the HTTP server', () => {
     })
   })
 
-  describe('with at most two connections of an address', () => {
-    useServer({ addressConnections: 2 })
+  describe('with at most two connections of a /24', () => {
+    useServer({ networkConnections: 2 })
 
-    it('[8.12] answer the request of a further one with 429 if none is idle, and close one without a request', async () => {
+    it('[8.12] answer the request of a further one with 429 if none waits, and close one without a request', async () => {
       const held = [await server.dial(get('/held')), await server.dial(get('/sale'))]
       await until(() => server.held.length === 2)
       for (const request of [get('/next'), 'POST /next HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody']) {
@@ -264,7 +265,7 @@ describe('the connections of the HTTP server', () => {
       const silent = await server.dial()
       await silent.closed
       expect(silent.heard).to.equal('')
-      const other = await server.dial(get('/other'), '127.0.0.2')
+      const other = await server.dial(get('/other'), '127.0.1.1')
       await other.answered(1)
       for (const { socket } of held) expect(socket.destroyed).to.equal(false)
       expect(server.paths).to.deep.equal(['/held', '/sale', '/other'])
@@ -327,116 +328,153 @@ describe('the connections of the HTTP server', () => {
     })
   })
 
-  describe('with at most three connections', () => {
-    useServer({ connections: 3 })
-
-    it('[8.12] reset the one that has been idle longest when a fourth one opens', async () => {
-      const first = await server.dial(get('/one'))
-      await first.answered(1)
-      const incomplete = await server.dial(get('/incomplete').slice(0, -2))
-      const silent = await server.dial()
-      for (let count = 2; count <= 5; count += 1) {
-        first.socket.write(get('/two'))
-        await first.answered(count)
-      }
-      for (const each of [incomplete, silent]) {
-        expect(each.socket.destroyed).to.equal(false)
-        const next = await server.dial(get('/next'))
-        await next.answered(1)
-        await each.closed
-      }
-      first.socket.write(get('/three'))
-      await first.answered(6)
-    })
-
-    it('[8.12] reset an idle one whose payment is stored after its answer', async () => {
-      const late = await server.dial(get('/late'), '127.0.0.2')
-      await late.answered(1)
-      await Promise.all([server.dial(get('/held'), '127.0.0.3'), server.dial(get('/held'), '127.0.0.4')])
-      await until(() => server.held.length === 2)
-      const next = await server.dial(get('/next'), '127.0.0.5')
-      await next.answered(1)
-      await late.closed
-    })
-
-    it('[8.12] keep a connection with a new sale until its answer is sent', async () => {
-      const sales = [await server.dial(get('/sale')), await server.dial(get('/sale'))]
-      await until(() => server.held.length === 2)
-      const idle = await server.dial(get('/one'), '127.0.0.2')
-      await idle.answered(1)
-      const next = await server.dial(get('/next'), '127.0.0.3')
-      await idle.closed
-      await next.answered(1)
-      for (const response of server.held) response.end()
-      for (const each of sales) await each.answered(1)
-      const last = await server.dial(get('/last'), '127.0.0.4')
-      await last.answered(1)
-      await next.closed
-      await (await server.dial(get('/more'), '127.0.0.5')).answered(1)
-      await sales[0]?.closed
-      expect(sales[1]?.socket.destroyed).to.equal(false)
-    })
-
-    it('[8.12] reset one that computes an answer if none is idle, before one with a new sale', async () => {
-      const sales = [await server.dial(get('/sale')), await server.dial(get('/sale'))]
-      const computing = await server.dial(get('/held'), '127.0.5.1')
-      await until(() => server.held.length === 3)
-      const next = await server.dial(get('/sale'), '127.0.6.1')
-      await computing.closed
-      await until(() => server.held.length === 4)
-      const surplus = await server.dial('', '127.0.7.1')
-      await surplus.closed
-      expect(server.reports).to.deep.equal(['connections_reset: surplus'])
-      for (const response of server.held) response.end()
-      for (const each of [...sales, next]) await each.answered(1)
-    })
-
-    it('[8.12] reset the oldest request if none is idle, also one whose client does not send the body', async () => {
-      const waiting = await server.dial('POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n')
-      await until(() => server.held.length === 1)
-      const others = [await server.dial(get('/held')), await server.dial(get('/held'))]
-      await until(() => server.held.length === 3)
-      await (await server.dial(get('/one'))).answered(1)
-      await waiting.closed
-      for (const { socket } of others) expect(socket.destroyed).to.equal(false)
-    })
-  })
-
   describe('with at most twelve connections', () => {
-    useServer({ connections: 12 })
-    const dialAll = (count: number, text: string, address: string) =>
-      Promise.all(Array.from({ length: count }, () => server.dial(text, address)))
+    useServer({ connections: 12, unsentBytes: 2 * LARGE_BYTES, addressUnsentBytes: 2 * LARGE_BYTES })
 
-    it('[6.2.7, 8.12] reset one of the prefix with the most, and in it of the address with the most', async () => {
-      const [oldest] = await dialAll(1, '', '127.0.6.1')
-      const [second, ...others] = await dialAll(6, '', '127.0.6.2')
-      const buyers = await dialAll(5, get('/one'), '127.0.5.1')
-      for (const each of buyers) await each.answered(1)
-      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
-      await second?.closed
-      for (const { socket } of [oldest!, ...others, ...buyers]) expect(socket.destroyed).to.equal(false)
+    const dialAll = (count: number, text: string, addressOf: (index: number) => string) =>
+      Promise.all(Array.from({ length: count }, (_, index) => server.dial(text, addressOf(index))))
+    /** Connections of one network whose requests last, in the order of their requests. */
+    async function hold(count: number, path: string, address: string): Promise<Client[]> {
+      const clients: Client[] = []
+      for (const before = server.held.length; clients.length < count; await until(() => server.held.length > before))
+        clients.push(await server.dial(get(path), address))
+      await until(() => server.held.length >= count)
+      return clients
+    }
+    const expectOpen = (clients: Client[]) => {
+      for (const { socket } of clients) expect(socket.destroyed).to.equal(false)
+    }
+    /** A second later, one more connection from a network of its own, whose request is answered. */
+    async function arrive(address: string): Promise<void> {
+      server.time.now += 1_000
+      await (await server.dial(get('/new'), address)).answered(1)
+    }
+
+    it('[8.15] close the one that waits longest, also for the headers or the body of a request', async () => {
+      const clients = [
+        await server.dial(get('/one'), '127.0.1.1'),
+        await server.dial(get('/incomplete').slice(0, -2), '127.0.2.1'),
+        await server.dial('', '127.0.3.1'),
+        await server.dial('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody', '127.0.4.1'),
+      ]
+      await until(() => server.paths.includes('/body'))
+      for (let count = 1; count <= 3; count += 1) {
+        await clients[0]?.answered(count)
+        clients[0]?.socket.write(get('/two'))
+      }
+      await clients[0]?.answered(4)
+      // The networks with most connections are not these.
+      const held = await hold(8, '/held', '127.0.9.1')
+      for (const [index, gone] of [clients[1]!, clients[2]!, clients[3]!, clients[0]!].entries()) {
+        expectOpen([gone])
+        server.time.now += 1_000
+        await hold(1, '/held', `127.0.1${index}.1`)
+        await gone.closed
+      }
+      expectOpen(held)
     })
 
     for (const path of ['/held', '/sale'])
-      it(`[6.2.7, 8.12] reset ${path} of the prefix with the most before an idle one of another`, async () => {
-        const attackers = await dialAll(7, get(path), '127.0.6.1')
-        await until(() => server.held.length === 7)
-        const buyers = await dialAll(5, get('/one'), '127.0.5.1')
-        for (const each of buyers) await each.answered(1)
-        await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
-        await attackers[0]?.closed
-        for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)
+      it(`[8.15] close the one that waits longest before ${path} of the largest network`, async () => {
+        const held = await hold(7, path, '127.0.6.1')
+        const idle = await dialAll(5, '', (index) => `127.0.7.${1 + index}`)
+        await arrive('127.0.8.1')
+        await Promise.race(idle.map(({ closed }) => closed))
+        expectOpen(held)
       })
 
-    it('[6.2.7, 8.12] reset an idle one before a request of a prefix with at most four', async () => {
-      const buyers = await dialAll(4, get('/held'), '127.0.5.1')
-      await until(() => server.held.length === 4)
-      const idle: Client[] = []
-      for (let count = 1; count <= 8; count += 1) idle.push(...(await dialAll(1, get('/one'), `127.0.6${count}.1`)))
-      for (const each of idle) await each.answered(1)
-      await (await server.dial(get('/two'), '127.0.7.1')).answered(1)
-      await idle[0]?.closed
-      for (const { socket } of buyers) expect(socket.destroyed).to.equal(false)
+    it('[8.15] close the oldest request without a verified payment in the largest network if none waits', async () => {
+      const first = await hold(2, '/held', '127.0.5.1')
+      const sales = await hold(4, '/sale', '127.0.6.1')
+      const [oldest, ...others] = await hold(2, '/held', '127.0.6.2')
+      const last = await hold(4, '/held', '127.0.7.1')
+      await arrive('127.0.8.1')
+      await oldest?.closed
+      expectOpen([...first, ...sales, ...others, ...last])
+      expect(server.reports).to.deep.equal(['connections_reset: surplus'])
+    })
+
+    it('[8.15] close one of the largest network if none has waited for a second', async () => {
+      const held = await hold(7, '/held', '127.0.6.1')
+      const waiting = await dialAll(5, '', (index) => `127.0.7.${1 + index}`)
+      await (await server.dial(get('/new'), '127.0.8.1')).answered(1)
+      await held[0]?.closed
+      expectOpen([...held.slice(1), ...waiting])
+    })
+
+    it('[8.15] answer the request of a further one with 503 if all have a verified payment', async () => {
+      const sales = await hold(12, '/sale', '127.0.6.1')
+      const silent = await server.dial('', '127.0.8.1')
+      await silent.closed
+      const further = await server.dial(get('/new'), '127.0.8.1')
+      await further.closed
+      expect(further.heard).to.match(/^HTTP\/1\.1 503 [^]*"code":"overloaded"/)
+      expectOpen(sales)
+      for (const response of server.held) response.end()
+      for (const each of sales) await each.answered(1)
+      await arrive('127.0.8.1')
+      await sales[0]?.closed
+    })
+
+    it('[8.15] close an idle one whose payment is verified after its answer', async () => {
+      const late = await server.dial(get('/late'), '127.0.2.1')
+      await late.answered(1)
+      await hold(11, '/held', '127.0.3.1')
+      await arrive('127.0.4.1')
+      await late.closed
+    })
+
+    it('[8.15] keep a request with a verified payment until its answer is read', async () => {
+      const reader = await server.dial('', '127.0.2.1')
+      reader.socket.pause()
+      reader.socket.write(get('/sale-large'))
+      await until(() => server.large.length === 1)
+      await hold(11, '/held', '127.0.3.1')
+      for (let count = 1; count <= 3; count += 1) await arrive(`127.0.${3 + count}.1`)
+      reader.socket.resume()
+      await reader.answered(1)
+      while (reader.heard.length < LARGE_BYTES) await once(reader.socket, 'data')
+    })
+  })
+
+  describe('behind a proxy', () => {
+    useServer({ connections: 6, networkConnections: 2, providerConnections: 3 }, { TRUST_PROXY: '1' })
+
+    const from = (path: string, address: string) => get(path, `X-Forwarded-For: ${address}\r\n`)
+    /** A connection of the proxy whose request lasts. */
+    async function hold(address: string): Promise<Client> {
+      const before = server.held.length
+      const client = await server.dial(from('/held', address))
+      await until(() => server.held.length > before)
+      return client
+    }
+
+    for (const [name, held, next, other] of [
+      ['/24', ['192.0.2.1', '192.0.2.2'], '192.0.2.3', '192.0.3.1'],
+      ['/64', ['2001:db8::1', '2001:db8::2'], '2001:db8::3', '2001:db8:1::1'],
+      ['IPv6 /32', ['2001:db8::1', '2001:db8:1::1', '2001:db8:2::1'], '2001:db8:3::1', '2001:db9::1'],
+    ] as const)
+      it(`[8.12] answer 429 to the requests of a ${name} beyond its limit, and stay open`, async () => {
+        for (const address of held) await hold(address)
+        const surplus = await server.dial(from('/next', next))
+        await once(surplus.socket, 'data')
+        expect(surplus.heard).to.match(/^HTTP\/1\.1 429 [^]*"code":"rate_limited"/)
+        expect(surplus.heard).not.to.include('Connection: close')
+        surplus.socket.write(from('/next', other))
+        await surplus.answered(1)
+        server.held[0]?.end()
+        await until(() => server.held[0]?.writableFinished === true)
+        surplus.socket.write(from('/next', next))
+        await surplus.answered(2)
+      })
+
+    it('[8.15] close the oldest request of the client with most requests if none waits', async () => {
+      const clients: Client[] = []
+      for (const address of ['192.0.1.1', '192.0.2.1', '192.0.2.2', '192.0.3.1', '192.0.4.1', '192.0.5.1'])
+        clients.push(await hold(address))
+      await (await server.dial(from('/next', '192.0.6.1'))).answered(1)
+      await clients[1]?.closed
+      for (const each of clients.toSpliced(1, 1)) expect(each.socket.destroyed).to.equal(false)
     })
   })
 

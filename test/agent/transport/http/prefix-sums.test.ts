@@ -1,0 +1,27 @@
+/** Sums of amounts by address prefix. */
+import { expect } from 'chai'
+import { PrefixSums } from '../../../../agent/transport/http/prefix-sums.ts'
+
+const item = (path: string) => ({ prefixes: path.split(' ') })
+
+describe('the sums of address prefixes', () => {
+  it('count each prefix of an item, and forget those of nothing', () => {
+    const sums = new PrefixSums()
+    sums.add(item('A A1'), 5)
+    sums.add(item('A A2'), 2)
+    expect([sums.total, sums.of('A'), sums.of('A1'), sums.of('B')]).to.deep.equal([7, 7, 5, 0])
+    sums.add(item('A A1'), -5)
+    expect([sums.total, sums.of('A'), sums.of('A1')]).to.deep.equal([2, 2, 0])
+  })
+
+  it('[8.15] find the first item of the largest address in the largest wide prefix', () => {
+    const sums = new PrefixSums()
+    const items = ['B B1', 'A A1', 'A A3', 'A A3', 'A A2', 'C'].map(item)
+    expect(sums.firstOfLargest([])).to.equal(undefined)
+    expect(sums.firstOfLargest(items)).to.equal(items[0])
+    for (const each of items) sums.add(each, 1)
+    sums.add(item('B B1'), 2)
+    expect(sums.firstOfLargest(items)).to.equal(items[2])
+    expect(sums.firstOfLargest([item('C'), items[0]!])).to.equal(items[0])
+  })
+})
