@@ -1,9 +1,13 @@
 /** What documents show of the dataset: its status texts, and companies for the examples, which a lookup finds. */
+import { SYNTHETIC_EXAMPLE } from '../operation/examples.ts'
 import type { ExampleCompany } from '../operation/operation.ts'
 import { showStatuses } from '../operation/statuses.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
+import { isDissolved } from '../../store/dataset/company.ts'
+import { StoreError } from '../../store/files/environment.ts'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { answerResolve } from './companies.ts'
 import { cachedNameIndex, ifReadable } from './registers.ts'
 
 /** Bounds the time of the first request of a document, which waits for these reads. */
@@ -12,7 +16,7 @@ const ENTRIES_READ_MAX = 1_000
 const EXAMPLES_MAX = 3
 
 interface ShownDataset {
-  /** The synthetic company on testnet. On mainnet a company of the dataset, with a day on which the register had it. */
+  /** The synthetic company on testnet. On mainnet one of the dataset, which stays as long as the dataset has it. */
   exampleCompany: ExampleCompany | undefined
   /** The numbers of the first companies. Empty without a dataset. */
   exampleNumbers: readonly string[]
@@ -22,8 +26,7 @@ interface ShownDataset {
 
 /** Read once for each snapshot, because anyone can request documents. Empty for what cannot be read. */
 export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dataset | undefined): () => ShownDataset {
-  const synthetic =
-    mode === 'testnet' ? { company_number: SYNTHETIC_COMPANY.company_number, date: SYNTHETIC_DAY } : undefined
+  const synthetic = mode === 'testnet' ? SYNTHETIC_EXAMPLE : undefined
   let last: { dataset: Dataset; shown: ShownDataset } | undefined
   return () => {
     const dataset = current()
@@ -31,19 +34,48 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
     if (last?.dataset.snapshot !== dataset.snapshot) {
       const ofSynthetic = synthetic ? [SYNTHETIC_COMPANY.status] : []
       const statuses = () => showStatuses([...cachedNameIndex(dataset.snapshot).statuses, ...ofSynthetic])
-      const exampleNumbers = ifReadable(() => findExamples(dataset)) ?? []
-      const [company_number] = exampleNumbers
-      const found = company_number === undefined ? undefined : { company_number, date: dateOfSource(dataset.source) }
-      last = {
-        dataset,
-        shown: { exampleCompany: synthetic ?? found, exampleNumbers, statuses: ifReadable(statuses) ?? '' },
-      }
+      const previous = last?.shown.exampleCompany
+      const exampleCompany =
+        synthetic ?? ifReadable(() => (isExample(dataset, previous) ? previous : findExample(dataset)))
+      const exampleNumbers = ifReadable(() => findNumbers(dataset)) ?? []
+      last = { dataset, shown: { exampleCompany, exampleNumbers, statuses: ifReadable(statuses) ?? '' } }
     }
     return last.shown
   }
 }
 
-function findExamples({ snapshot }: Dataset): string[] {
+/** Only letters, digits and spaces, so that the name is data wherever it is shown. */
+const EXAMPLE_NAME = /^[A-Z0-9]+(?: [A-Z0-9]+){1,4}$/
+
+/** Whether its name finds the company alone. The card is signed again when it does not. */
+function isExample(dataset: Dataset, company: ExampleCompany | undefined): boolean {
+  if (!company) return false
+  const { company_number: number, legal_name: name } = company
+  const entry = dataset.snapshot.find(number)
+  if (entry === undefined || entry === 'quarantined' || entry.legal_name !== name || !EXAMPLE_NAME.test(name))
+    return false
+  const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
+  const answered = answerResolve({ name }, context)
+  return answered.kind === 'computed' && answered.answer.match?.company.company_number === number
+}
+
+function noJournal(): never {
+  throw new StoreError('The examples need no journal')
+}
+
+function findExample(dataset: Dataset): ExampleCompany | undefined {
+  let read = 0
+  for (const [company_number, entry] of dataset.snapshot.entries()) {
+    if (entry !== 'quarantined') {
+      const company = { company_number, legal_name: entry.legal_name, date: dateOfSource(dataset.source) }
+      if (!isDissolved(entry) && isExample(dataset, company)) return company
+    }
+    if ((read += 1) === ENTRIES_READ_MAX) break
+  }
+  return undefined
+}
+
+function findNumbers({ snapshot }: Dataset): string[] {
   const found: string[] = []
   let read = 0
   for (const [number, entry] of snapshot.entries()) {

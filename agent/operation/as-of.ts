@@ -1,8 +1,8 @@
 /** One company as the register had it on a day (contract 4.9). */
 import * as z from 'zod'
 import { dateOfSource } from '../../store/dataset/source.ts'
-import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { exampleCompany, quotedNumber } from './examples.ts'
+import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
+import { exampleCompany } from './examples.ts'
 import { companyNumber, day } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -31,9 +31,8 @@ export const asOf = defineOperation({
   isAnswerTo: (input, { company, source }) =>
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
-  examples: (company) => (company ? [company] : []),
+  examples: ({ company_number, date }) => [{ company_number, date }],
   exampleAnswer: (mode) => ({ company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE }),
-  quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 
   skill: {
     name: 'Company on a day',
@@ -45,7 +44,8 @@ export const asOf = defineOperation({
   tool: {
     name: 'company_on_day',
     title: 'Look up one Irish company on a past day',
-    use: 'Use it when you need what the file of the register showed on a day. It does not say what was in force.',
+    bestFor: 'what the register showed on a day',
+    notFor: 'what was in force on that day',
     charge: 'A missing record and a day without a file are not charged.',
     size: 'An answer has 1 to 2 KB.',
   },

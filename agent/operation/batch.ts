@@ -31,10 +31,7 @@ const STATUSES = {
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
   const { inputs: described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
-  const { limits: toolLimits, inputs: toolInputs } = describeInputs(
-    operations,
-    ({ toolInputsMax = 0 }) => toolInputsMax,
-  )
+  const { inputs: toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
@@ -76,10 +73,7 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     },
 
     examples: (company) =>
-      operations.flatMap((each) => {
-        const inputs = each.examples(company)
-        return inputs.length === 0 ? [] : [{ operation: each.name, inputs: [...inputs] }]
-      }),
+      operations.map((each) => ({ operation: each.name, inputs: each.examples(company).slice(0, 1) })),
     exampleAnswer(mode) {
       const item = { definition: first, input: {} }
       const results = [
@@ -88,11 +82,6 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
       ]
       const shared = sharedMembers([item], SYNTHETIC_PROVENANCE)
       return { results: results.map((each) => toItem(item, each, shared)), ...shared }
-    },
-    quotedExample(mode) {
-      // The others have no constant example on mainnet.
-      const quoted = operations.find(({ path }) => !path.includes('{')) ?? first
-      return { operation: quoted.name, inputs: [quoted.quotedExample(mode)] }
     },
 
     skill: {
@@ -105,7 +94,8 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
     tool: {
       name: 'batch_companies',
       title: 'Answer many inputs of one operation for one payment',
-      use: `Use it for a list: "operation" is that of all "inputs", at most ${toolLimits}.`,
+      bestFor: 'a list: "operation" is that of all "inputs"',
+      notFor: 'a single company',
       charge: 'Missing and contradictory records are results and are charged, unless no item has an answer.',
       size: 'An answer has the sizes of the single ones.',
     },

@@ -1,8 +1,9 @@
 /** What changed in the register between two days (contract 4.10). */
 import * as z from 'zod'
+import type { Company } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_CANDIDATE } from './examples.ts'
+import { exampleCompany } from './examples.ts'
 import { CHANGES_MAX, companyNumbers, countUpTo, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -55,23 +56,23 @@ const inputSchema = z
   })
   .refine(({ since, until }) => until === undefined || since <= until, { error: 'until must not be before since' })
 
-const EXAMPLE = { since: '2026-01-02', limit: 10 }
-
-const EXAMPLE_ANSWER: ChangesResponse = {
-  changes: [
-    {
-      company_number: EXAMPLE_CANDIDATE.company.company_number,
-      date: '2026-01-03',
-      kind: 'changed',
-      changed: ['legal_name', 'name_effective_date'],
-      before: { legal_name: 'SAMPLE TRADING LIMITED', status: 'Normal' },
-      after: { legal_name: EXAMPLE_CANDIDATE.company.legal_name, status: 'Normal' },
-    },
-  ],
-  next_cursor: null,
-  complete_since: SYNTHETIC_DAY,
-  gaps: [{ from: '2026-01-02', to: '2026-01-02' }],
-  ...SYNTHETIC_PROVENANCE,
+function exampleAnswer({ company_number, legal_name, status }: Company): ChangesResponse {
+  return {
+    changes: [
+      {
+        company_number,
+        date: '2026-01-03',
+        kind: 'changed',
+        changed: ['status', 'status_date'],
+        before: { legal_name, status: 'Strike Off Listed' },
+        after: { legal_name, status },
+      },
+    ],
+    next_cursor: null,
+    complete_since: SYNTHETIC_DAY,
+    gaps: [{ from: '2026-01-02', to: '2026-01-02' }],
+    ...SYNTHETIC_PROVENANCE,
+  }
 }
 
 /**
@@ -96,13 +97,11 @@ export const changes = defineOperation({
     (answer.not_in_register === undefined) === (input.company_numbers === undefined) &&
     (answer.not_in_register ?? []).every((number) => input.company_numbers?.includes(number)),
 
-  examples: (): z.input<typeof inputSchema>[] => [
-    EXAMPLE,
-    { since: '2026-01-02', kind: 'changed', field: 'legal_name' },
-    { since: '2026-01-02', company_numbers: [EXAMPLE_CANDIDATE.company.company_number, '999998'] },
+  examples: ({ company_number, date: since }) => [
+    { since, limit: 10 },
+    { since, company_numbers: [company_number] },
   ],
-  exampleAnswer: () => EXAMPLE_ANSWER,
-  quotedExample: () => ({ since: SYNTHETIC_DAY }),
+  exampleAnswer: (mode) => exampleAnswer(exampleCompany(mode)),
 
   skill: {
     name: 'Register changes',
@@ -112,11 +111,12 @@ export const changes = defineOperation({
     tags: ['ireland', 'company', 'registry', 'updates', 'monitoring'],
   },
   tool: {
-    name: 'register_changes',
+    name: 'company_changes',
     title: 'List changes of Irish companies between two days',
-    use:
-      'Use it to follow new companies, new names, statuses and addresses, or with "company_numbers" up to 100 companies. ' +
-      'Repeat it with "cursor" while "next_cursor" is not null.',
+    bestFor:
+      'following new companies, names, statuses and addresses, of all or of up to 100 "company_numbers". Repeat with ' +
+      '"cursor" while "next_cursor" is not null',
+    notFor: 'the records themselves',
     charge: 'An empty list and numbers that are not in the register are charged.',
     size: 'An answer has 1 KB and 0.3 KB for each change.',
   },

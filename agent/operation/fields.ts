@@ -68,10 +68,10 @@ function text(min: number, max: number) {
  */
 const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
 
-const NO_CONTROLS = '^[^\\x00-\\x08\\x0E-\\x1F\\x7F-\\x84\\x86-\\x9F]*$'
+export const NO_CONTROLS = '^[^\\x00-\\x08\\x0E-\\x1F\\x7F-\\x84\\x86-\\x9F]*$'
 
 export function longText(purpose: string) {
-  const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`
+  const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after normalisation`
   return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({
     description: `${purpose}: ${length}.`,
     ...textLimits(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX),
@@ -82,7 +82,7 @@ export const companyNumber = z
   .string({ error: textRule('must be text of 1 to 20 ASCII digits') })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
   .meta({
-    description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros are significant.',
+    description: 'Company number: 1 to 20 digits, as text. Leading zeros are significant.',
     minLength: 1,
     maxLength: 20,
   })
@@ -98,9 +98,7 @@ export const companyNumbers = z
   })
   .overwrite((numbers) => [...new Set(numbers)].toSorted())
   .meta({
-    description:
-      `Only changes of these companies: at most ${NUMBERS_MAX} numbers, and ${NUMBERS_CHARACTERS_MAX} characters with ` +
-      'the commas between them.',
+    description: `Only changes of these companies: at most ${NUMBERS_CHARACTERS_MAX} characters with commas.`,
   })
 
 export const eircode = z
@@ -111,7 +109,7 @@ export const eircode = z
   })
   .transform((value) => value.replaceAll(' ', '').toUpperCase())
   .meta({
-    description: `Irish postcode as evidence: seven ASCII letters or digits, optional spaces, at most ${EIRCODE_CHARACTERS_MAX} characters.`,
+    description: 'Irish postcode, as evidence: seven letters or digits, and spaces.',
     minLength: 7,
     maxLength: EIRCODE_CHARACTERS_MAX,
     pattern: '^ *([A-Za-z0-9] *){7}$',
@@ -119,7 +117,7 @@ export const eircode = z
 
 export function statusText(purpose: string, note = '') {
   return text(1, STATUS_CODE_POINTS_MAX).meta({
-    description: `${purpose}, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters.${note}`,
+    description: `${purpose}, ignoring case.${note}`,
     ...textLimits(1, STATUS_CODE_POINTS_MAX),
   })
 }
@@ -135,7 +133,7 @@ export function countUpTo(max: number, things: string, byDefault: number) {
     .int(rule)
     .min(1, rule)
     .max(max, rule)
-    .meta({ description: `Maximum number of ${things}, 1 to ${max}. Default ${byDefault}.` })
+    .meta({ description: `Maximum number of ${things}.` })
     .default(byDefault)
 }
 
@@ -152,8 +150,7 @@ export const cursor = z
   .string()
   .regex(/^[0-9a-z]{16}-[0-9]{1,20}$/, { error: 'must be next_cursor of an earlier answer' })
   .meta({
-    description:
-      '`next_cursor` of an earlier answer to the same query. A page can be shorter than `limit` before the last.',
+    description: '`next_cursor` of an earlier answer to the same query.',
   })
 
 /** A number in a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */

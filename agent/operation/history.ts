@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { exampleCompany, quotedNumber } from './examples.ts'
+import { exampleCompany } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -59,9 +59,8 @@ export const history = defineOperation({
     answer.company_number === company_number &&
     answer.versions.every(({ company }) => company === null || company.company_number === company_number),
 
-  examples: (company) => (company ? [{ company_number: company.company_number }] : []),
+  examples: ({ company_number }) => [{ company_number }],
   exampleAnswer: (mode) => exampleAnswer(exampleCompany(mode)),
-  quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {
     name: 'Company history',
@@ -73,7 +72,8 @@ export const history = defineOperation({
   tool: {
     name: 'company_history',
     title: 'List the recorded versions of one Irish company',
-    use: 'Use it for former names, addresses and statuses since the date "complete_since". It shows what the files said.',
+    bestFor: 'former names, addresses and statuses of a number since "complete_since"',
+    notFor: 'days before the first recorded file',
     charge: 'A number that no file had is not charged.',
     size: 'An answer has 1 KB for each version, of which there are at most 100.',
   },

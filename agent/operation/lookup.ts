@@ -1,7 +1,7 @@
 /** One company by its exact number (contract 4.1). */
 import * as z from 'zod'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
-import { exampleCompany, quotedNumber } from './examples.ts'
+import { exampleCompany } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -28,9 +28,8 @@ export const lookup = defineOperation({
 
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
-  examples: (company) => (company ? [{ company_number: company.company_number }] : []),
+  examples: ({ company_number }) => [{ company_number }],
   exampleAnswer: (mode) => ({ company: exampleCompany(mode), ...SYNTHETIC_PROVENANCE }),
-  quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   skill: {
     name: 'Company lookup',
@@ -42,7 +41,8 @@ export const lookup = defineOperation({
   tool: {
     name: 'lookup_company',
     title: 'Look up one Irish company by its number',
-    use: 'Use it when you know the exact company number. Leading zeros are significant.',
+    bestFor: 'an exact company number; leading zeros are significant',
+    notFor: 'names',
     charge: 'A missing record is not charged.',
     size: 'An answer has 1 to 2 KB.',
   },

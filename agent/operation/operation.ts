@@ -17,9 +17,10 @@ export interface NamedOperation {
   input: Record<string, unknown>
 }
 
-/** A company for the examples, and a day on which the register had it. */
+/** A company for the examples, whose name finds it alone, and a day on which the register had it. */
 export interface ExampleCompany {
   company_number: string
+  legal_name: string
   date: string
 }
 
@@ -54,20 +55,18 @@ interface DescribedOperation<Name extends string, Input extends z.ZodObject, Ans
   /** Whether an answer is about this input. A receipt cannot show it: the service signs whatever it answers. */
   isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
 
-  /** Inputs for the documents, the shortest first. `company` is one of the deployment, if one is known. */
-  examples(company: ExampleCompany | undefined): readonly z.input<Input>[]
+  /** Inputs for the documents and the quote, the shortest first. Each ends in a record, in `matched` or in results. */
+  examples(company: ExampleCompany): readonly z.input<Input>[]
   /** The answer to the first example. */
   exampleAnswer(mode: 'mainnet' | 'testnet'): z.output<Answer>
-  /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
-  quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
   /**
    * The skill in the agent card, and the route in OpenAPI. Description and tags are also those of the quote, of which
    * catalogues accept at most 500 characters and five tags.
    */
   skill: { name: string; description: string; tags: string[] }
-  /** The tool of MCP: its name, its title, when to use it, what is charged, and the size of the answer's JSON. */
-  tool: { name: string; title: string; use: string; charge: string; size: string }
+  /** The tool of MCP: its name, its title, what it is for, what is charged, and the size of the answer's JSON. */
+  tool: { name: string; title: string; bestFor: string; notFor: string; charge: string; size: string }
 }
 
 interface QuoteNote {
@@ -150,18 +149,17 @@ export function itemsOf({ definition, input }: Operation): readonly Operation<Si
   return definition.kind === 'batch' ? definition.items(input) : [{ definition, input }]
 }
 
-/** The first operation with an example: without a known company number, some have none. */
-export function firstExample(operations: Operations, company: ExampleCompany | undefined): Operation {
-  for (const definition of operations) {
-    const [input] = definition.examples(company)
-    if (input) return { definition, input }
-  }
-  throw new Error('No operation has an example')
+/** The first example of the first operation. */
+export function firstExample([definition]: Operations, company: ExampleCompany): Operation {
+  const [input] = definition?.examples(company) ?? []
+  if (!definition || !input) throw new Error('The first operation has no example')
+  return { definition, input }
 }
 
 /** The examples of an operation as the JSON data of an A2A data part. */
 export function exampleParts(definition: OperationDefinition, company: ExampleCompany | undefined): string[] {
-  return definition.examples(company).map((input) => JSON.stringify(toNamed({ definition, input })))
+  const examples = company ? definition.examples(company) : []
+  return examples.map((input) => JSON.stringify(toNamed({ definition, input })))
 }
 
 function toFault(issue: z.core.$ZodIssue | undefined): InputFault {

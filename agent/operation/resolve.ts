@@ -1,6 +1,6 @@
 /** A name, a number or both to one company, or the reason why no company is certain (contract 4.3). */
 import * as z from 'zod'
-import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
+import { EXAMPLE_RANKING, exampleCandidate } from './examples.ts'
 import { companyNumber, eircode, longText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -32,14 +32,10 @@ export type ResolveResponse = z.infer<typeof resolveResponseSchema>
 export const matchOf = ({ status, candidates }: Pick<ResolveResponse, 'status' | 'candidates'>): Candidate | null =>
   status === 'matched' ? (candidates[0] ?? null) : null
 
-const EXAMPLE = { name: 'Example Trading Ltd', eircode: 'D02 X285' }
-
-const EXAMPLE_ANSWER: ResolveResponse = {
-  status: 'matched',
-  match: EXAMPLE_CANDIDATE,
-  query: { ...EXAMPLE, eircode: 'D02X285' },
-  candidates: [EXAMPLE_CANDIDATE],
-  ...EXAMPLE_RANKING,
+function exampleAnswer(mode: 'mainnet' | 'testnet'): ResolveResponse {
+  const candidate = exampleCandidate(mode)
+  const query = { name: candidate.company.legal_name }
+  return { status: 'matched', match: candidate, query, candidates: [candidate], ...EXAMPLE_RANKING }
 }
 
 /**
@@ -83,12 +79,8 @@ export const resolve = defineOperation({
     return number === undefined || answer.candidates.every(({ company }) => company.company_number === number)
   },
 
-  examples(company) {
-    const byNumber = company ? [{ company_number: company.company_number }] : []
-    return [EXAMPLE, ...byNumber, { name: EXAMPLE.name, address: '1 Sample Street' }]
-  },
-  exampleAnswer: () => EXAMPLE_ANSWER,
-  quotedExample: () => ({ name: 'Ryanair Holdings' }),
+  examples: ({ legal_name: name, company_number }) => [{ name }, { company_number }],
+  exampleAnswer,
 
   skill: {
     name: 'Company resolution',
@@ -100,10 +92,9 @@ export const resolve = defineOperation({
   tool: {
     name: 'resolve_company',
     title: 'Resolve a name to one Irish company',
-    use:
-      'Use it when you have a name, ideally with an Eircode or an address, and need one company. Act on the answer only ' +
-      'when status is "matched". A search before it is not needed.',
-    charge: 'Answers with status "ambiguous", "conflicting" and "no_match" are charged.',
+    bestFor: 'one company from a name, ideally with Eircode, address or number. Act only on status "matched"',
+    notFor: 'lists of candidates; a search before it is not needed',
+    charge: 'Every status is charged.',
     size: 'An answer has 2 KB and 1 KB for each candidate, of which there are at most ten.',
   },
 })

@@ -1,6 +1,6 @@
 /** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
 import * as z from 'zod'
-import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
+import { EXAMPLE_RANKING, exampleCandidate } from './examples.ts'
 import { CANDIDATES_MAX, countUpTo, eircode, foldStatus, longText, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
@@ -16,12 +16,9 @@ export const searchResponseSchema = z.strictObject({
 
 export type SearchResponse = z.infer<typeof searchResponseSchema>
 
-const EXAMPLE = { q: 'example trading', limit: 5 }
-
-const EXAMPLE_ANSWER: SearchResponse = {
-  query: EXAMPLE,
-  candidates: [{ ...EXAMPLE_CANDIDATE, score: 960, signals: { ...EXAMPLE_CANDIDATE.signals, eircode_exact: null } }],
-  ...EXAMPLE_RANKING,
+function exampleAnswer(mode: 'mainnet' | 'testnet'): SearchResponse {
+  const candidate = exampleCandidate(mode)
+  return { query: { q: candidate.company.legal_name, limit: 5 }, candidates: [candidate], ...EXAMPLE_RANKING }
 }
 
 /**
@@ -55,9 +52,8 @@ export const search = defineOperation({
   },
   isAnswerTo: repeatsInput,
 
-  examples: () => [EXAMPLE, { q: 'example trading', status: 'Normal', eircode: 'D02 X285' }],
-  exampleAnswer: () => EXAMPLE_ANSWER,
-  quotedExample: () => ({ q: 'ryanair', limit: '5' }),
+  examples: ({ legal_name: q }) => [{ q, limit: 5 }],
+  exampleAnswer,
 
   skill: {
     name: 'Company name search',
@@ -69,7 +65,8 @@ export const search = defineOperation({
   tool: {
     name: 'search_companies',
     title: 'Search Irish companies by name',
-    use: 'Use it when you want several candidates to choose from.',
+    bestFor: 'several candidates for a name or a part of it',
+    notFor: 'a decision for one company',
     charge: 'An empty list is charged.',
     size: 'An answer has 2 KB and 1 KB for each candidate.',
   },

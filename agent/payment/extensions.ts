@@ -50,9 +50,30 @@ function locate(definition: OperationDefinition): [location: string, members: st
   return locations.filter(([, members]) => members.length > 0)
 }
 
-function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
+/** Members of an answer that the example of a quote shows: few, because clients repeat the quote in the payment. */
+const SHOWN_MEMBERS = [
+  'company_number',
+  'legal_name',
+  'status',
+  'match',
+  'candidates',
+  'company',
+  'versions',
+  'body',
+].concat('changes', 'kind', 'results', 'http_status')
+
+/** The beginning of the example answer: its first two members, and of a list the first item. */
+function exampleOutput(answer: object): object {
+  const shown = JSON.stringify(answer, SHOWN_MEMBERS)
+  const first = (_name: string, value: unknown): unknown => (Array.isArray(value) ? value.slice(0, 1) : value)
+  const members = Object.entries(JSON.parse(shown, first) as object)
+  return Object.fromEntries(members.slice(0, 2))
+}
+
+function buildBazaar(mode: Terms['mode'], { definition, input: exampleInput }: Operation) {
   const { method, path } = definition
-  const example = definition.quotedExample(mode)
+  const example: Record<string, unknown> = { ...exampleInput }
+  if (method === 'GET') for (const [name, value] of Object.entries(example)) example[name] = String(value)
   const required = requiredMembers(definition)
   const constants = { type: 'http', method, ...(method === 'POST' && { bodyType: 'json' }) }
   const input: Record<string, unknown> = { ...constants }
@@ -69,7 +90,7 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
     }
   }
   return {
-    info: { input, output: { type: 'json' } },
+    info: { input, output: { type: 'json', example: exampleOutput(definition.exampleAnswer(mode)) } },
     schema: {
       $schema: JSON_SCHEMA,
       type: 'object',
@@ -83,12 +104,8 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
   }
 }
 
-/** Replaces the `{member}` placeholders of the path in JSON text by the values of the input. */
-export function fillPlaceholders(json: string, { definition, input }: Operation): string {
-  const valueOf = (name: string) => JSON.stringify(String(input[name])).slice(1, -1)
-  return pathMembers(definition).reduce((text, name) => text.replace(`{${name}}`, () => valueOf(name)), json)
-}
-
-export function buildExtensions(terms: Terms, definition: OperationDefinition) {
-  return { bazaar: buildBazaar(terms, definition), [PAYMENT_IDENTIFIER]: paymentIdentifier }
+/** Without a company for the example there is no `bazaar`. */
+export function buildExtensions({ mode, example }: Terms, definition: OperationDefinition) {
+  const [input] = example ? definition.examples(example) : []
+  return { bazaar: input && buildBazaar(mode, { definition, input }), [PAYMENT_IDENTIFIER]: paymentIdentifier }
 }

@@ -3,7 +3,7 @@ import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { cutText } from '../operation/statuses.ts'
-import { buildExtensions, fillPlaceholders } from './extensions.ts'
+import { buildExtensions } from './extensions.ts'
 import { amountOf, buildRequirements, X402_VERSION, type Terms } from './terms.ts'
 
 interface QuoteRequest {
@@ -35,7 +35,7 @@ const constantMembers = memoizePerAmount((terms, definition, amount) => {
   const accepts = [buildRequirements(terms, amount)]
   const { bazaar, ...others } = buildExtensions(terms, definition)
   const encode = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
-  return { full: encode({ bazaar, ...others }), short: encode(others) }
+  return { full: encode({ ...(bazaar && { bazaar }), ...others }), short: encode(others) }
 })
 
 /** What catalogues show as the provider (x402 `ResourceInfo`: at most 32 ASCII characters). */
@@ -63,14 +63,15 @@ export function buildQuote(request: QuoteRequest): Quote {
     error: reason,
     resource: isListed ? { ...resource, serviceName: SERVICE_NAME, tags: definition.skill.tags } : resource,
   }
-  const members = isListed ? fillPlaceholders(full, operation) : short
+  const members = isListed ? full : short
   const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }
 }
 
 /**
- * Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts.
+ * Caches the result of `build` by the name of the operation, the amount and the company of the examples. A batch has at
+ * most a few hundred amounts.
  */
 function memoizePerAmount<T>(build: (terms: Terms, definition: OperationDefinition, amount: number) => T) {
   const cache = new WeakMap<Terms, Map<string, T>>()
@@ -79,7 +80,7 @@ function memoizePerAmount<T>(build: (terms: Terms, definition: OperationDefiniti
     cache.set(terms, values)
     const { definition } = operation
     const amount = amountOf(terms, operation)
-    const key = `${definition.name} ${amount}`
+    const key = `${definition.name} ${amount} ${terms.example?.company_number}`
     const value = values.get(key) ?? build(terms, definition, amount)
     values.set(key, value)
     return value

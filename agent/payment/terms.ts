@@ -1,6 +1,7 @@
 /** Prices and chain constants of both deployments, and the x402 payment requirements built from them. */
 import type { PaymentRequirements } from '@x402/core/types'
-import { itemsOf, type Operation, type Operations } from '../operation/operation.ts'
+import { SYNTHETIC_EXAMPLE } from '../operation/examples.ts'
+import { itemsOf, type ExampleCompany, type Operation, type Operations } from '../operation/operation.ts'
 
 export type Mode = 'mainnet' | 'testnet'
 
@@ -55,6 +56,8 @@ export interface Terms extends NetworkDeployment {
   /** In lower case. A payment to one of them buys nothing, but can have been settled earlier. */
   formerReceivers: readonly string[]
   operations: Operations
+  /** The company of the examples in quotes: the synthetic one on testnet, on mainnet one of the current dataset. */
+  readonly example: ExampleCompany | undefined
 }
 
 export function buildTerms(
@@ -63,7 +66,8 @@ export function buildTerms(
   operations: Operations,
   formerReceivers: readonly string[] = [],
 ): Terms {
-  return { ...DEPLOYMENTS[mode], mode, payTo, formerReceivers, operations }
+  const example = mode === 'testnet' ? SYNTHETIC_EXAMPLE : undefined
+  return { ...DEPLOYMENTS[mode], mode, payTo, formerReceivers, operations, example }
 }
 
 /** What an operation costs in micro-USDC: for a batch the sum of its items. */

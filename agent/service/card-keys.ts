@@ -37,15 +37,21 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     await new Promise<void>((resolve) => timer(resolve, keyring.unpublishedMs))
     keyring = await open(keyring.kid)
   }
-  let unsigned: Parameters<typeof signCard>[0] | undefined
-  let signed: { kid: string; document: WrittenDocument } | undefined
+  let unsigned: { card: () => AgentCard; jwksUrl: string } | undefined
+  let signed: { kid: string; content: string; document: WrittenDocument } | undefined
   let documents: Documents = new Map()
   await publish()
 
   async function publish(): Promise<void> {
-    // Each ES256 signature is different, so the card is signed again only when the key changes.
-    if (unsigned && signed?.kid !== keyring.kid) {
-      signed = { kid: keyring.kid, document: { ...jsonDocument(await signCard(unsigned, keyring)), modifiedAt: now() } }
+    if (unsigned) {
+      const { kid } = keyring
+      const card = unsigned.card()
+      const content = JSON.stringify(AgentCard.toJSON(card))
+      // Each ES256 signature is different, so the card is signed again only when the key or the card changes.
+      if (signed?.kid !== kid || signed.content !== content) {
+        const document = jsonDocument(await signCard({ ...unsigned, card }, keyring))
+        signed = { kid, content, document: { ...document, modifiedAt: now() } }
+      }
     }
     documents = new Map([
       [FREE_PATHS.jwks, jsonDocument(keyring.keySet)],
@@ -74,8 +80,8 @@ export async function openServiceKeys({ directory, log, now, timer, report }: Se
     keyring: () => keyring,
     /** What the last refresh has reported. Undefined if the keys can be read and none is lost. */
     fault: () => fault,
-    /** Signs the agent card and publishes it, now and after each change of the key. */
-    publishCard(card: AgentCard, jwksUrl: string): Promise<void> {
+    /** Signs the agent card and publishes it, now and after each change of the key or of the card. */
+    publishCard(card: () => AgentCard, jwksUrl: string): Promise<void> {
       unsigned = { card, jwksUrl }
       return publish()
     },

@@ -35,7 +35,7 @@ import { RecentAttempts } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
-import { buildTerms, DEPLOYMENTS } from '../payment/terms.ts'
+import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
 import { signReceipt as signReceiptWith } from '../payment/receipt/sign.ts'
 import { openShownDataset } from '../answer/shown-dataset.ts'
 
@@ -114,7 +114,13 @@ export async function startService(given: ServiceOptions) {
     closers.push(() => keys.stop())
     const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
-    const terms = buildTerms(config.mode, externals.payTo, OPERATIONS, formerReceivers)
+    const shown = openShownDataset(config.mode, () => catalog.current())
+    const terms: Terms = {
+      ...buildTerms(config.mode, externals.payTo, OPERATIONS, formerReceivers),
+      get example() {
+        return shown().exampleCompany
+      },
+    }
     const paymentMutex = new KeyedMutex()
     const context: SaleContext = {
       catalog,
@@ -128,7 +134,6 @@ export async function startService(given: ServiceOptions) {
       stopSignal: stopping.signal,
     }
     const payments = instruments.observe(context.payments)
-    const shown = openShownDataset(config.mode, () => catalog.current())
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
@@ -152,9 +157,8 @@ export async function startService(given: ServiceOptions) {
     const version = SERVICE_VERSION
     const deployment = { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays }
     if (a2aEnabled) {
-      // The card is built once, so its examples cannot follow the dataset.
-      const exampleCompany = config.mode === 'testnet' ? shown().exampleCompany : undefined
-      await keys.publishCard(agentCard({ ...deployment, exampleCompany }), `${baseUrl}${FREE_PATHS.jwks}`)
+      const card = () => agentCard({ ...deployment, exampleCompany: terms.example })
+      await keys.publishCard(card, `${baseUrl}${FREE_PATHS.jwks}`)
     }
     const parts = { catalog, journal, shown, signed: keys.documents, executor, clients, now, timer, report }
     server.open(

@@ -22,30 +22,41 @@ const valueSchema = z.union([
   z.object({ id: z.string() }).transform(({ id }) => id),
 ])
 
+const propertySchema = z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })
+
+/** A client can send null for what it leaves out, and a number as text. */
 const querySchema = z.object({
   query: z.string().default(''),
-  limit: z.number().optional(),
+  limit: z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^[0-9]{1,9}$/)
+        .transform(Number),
+    ])
+    .nullish(),
   type: z.unknown().optional(),
-  properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
+  properties: z.array(propertySchema).nullish(),
 })
 
 /** The queries of a batch by their keys, not validated yet, so that the caller can check their number first. */
 export const batchSchema = z.record(z.string(), z.unknown())
 
 interface Query {
-  row: ParsedRow
+  /** Undefined for a query that is not well-formed, or has a property without a meaning here: no candidates. */
+  row: ParsedRow | undefined
   limit: number
   /** Whether it asks for entities of other types only, so that no company is an answer. */
   isForeign: boolean
 }
 
-/** The well-formed queries of a batch, by their keys. One with a property that has no meaning here is none of them. */
+/** The queries of a batch, by their keys. */
 export function parseQueries(values: z.infer<typeof batchSchema>): [key: string, query: Query][] {
-  return Object.entries(values).flatMap(([key, value]) => {
+  return Object.entries(values).map(([key, value]) => {
     const parsed = querySchema.safeParse(value).data
     const cells = parsed && toCells(parsed)
-    if (!cells) return []
-    return [[key, { row: parseRow(cells), limit: parsed.limit ?? 0, isForeign: isForeign(parsed.type) }]]
+    return [key, { row: cells && parseRow(cells), limit: parsed?.limit ?? 0, isForeign: isForeign(parsed?.type) }]
   })
 }
 
@@ -70,7 +81,7 @@ function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells |
   // The API expects that an identifier as the query finds its entity. The service itself reads a number with a label.
   const number = readTypedNumber(query)
   const cells: RowCells = number?.isLabelled === false ? { company_number: number.digits } : { name: query }
-  for (const { pid, v: value } of properties) {
+  for (const { pid, v: value } of properties ?? []) {
     const property = PROPERTIES.get(pid.toLowerCase().replaceAll(/[\s_]/g, ''))
     if (property === undefined) return undefined
     const [first] = Array.isArray(value) ? value : [value]
@@ -79,7 +90,7 @@ function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells |
   return cells
 }
 
-/** A query that is empty, too short or too long, or that the service refused, has no candidates. */
+/** A query that is empty, not well-formed, too short or too long, or that the service refused, has no candidates. */
 export function toResult({ limit }: Query, result: RowResult | undefined): object {
   const candidates =
     result?.kind === 'bought'

@@ -153,8 +153,8 @@ async function settleAll<Item, Answer>(
 }
 
 /**
- * Each query is answered alone. One that is not valid, or cannot be bought, leaves out its key, which OpenRefine shows
- * as an error of that cell. A batch without any answer has the status of its first failure.
+ * Each query is answered alone. One that cannot be bought leaves out its key, which OpenRefine shows as an error of
+ * that cell. A batch without any answer has the status of its first failure.
  */
 async function answerQueries({ buyRow, print }: AnswerContext, text: string): Promise<Reply> {
   const batch = batchSchema.safeParse(parseJson(text)).data
@@ -162,7 +162,7 @@ async function answerQueries({ buyRow, print }: AnswerContext, text: string): Pr
   if (!batch) return refuse(400, 'The queries are not valid')
   const queries = parseQueries(batch)
   const { answers, failure } = await settleAll(print, queries, async ([key, query]) => {
-    const result = query.isForeign ? undefined : await buyRow(query.row)
+    const result = query.isForeign || !query.row ? undefined : await buyRow(query.row)
     return [key, toResult(query, result)] as const
   })
   return failure ?? ok(Object.fromEntries(answers))

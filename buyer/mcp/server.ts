@@ -15,6 +15,7 @@ import { readTypedInput } from '../typed-input.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../agent/payment/tools.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../agent/operation/operation.ts'
+import { readToolArguments } from '../../agent/operation/tool-arguments.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { REFUSALS, refusalBody, type Refusal } from '../../agent/operation/refusal.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
@@ -52,7 +53,10 @@ function createLocalServer(options: LocalServerOptions): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
       if (definition === undefined) return await describeService(options)
-      const parsed = parseOperation(definition, readTypedInput(params.arguments ?? {}))
+      const parsed = parseOperation(
+        definition,
+        readTypedInput({ ...(readToolArguments(definition, params.arguments ?? {}) as object) }),
+      )
       if (parsed.kind === 'invalid') return refuseInput(inputRefusal(definition, parsed.fault))
       const tooLong = refuseLongBatch(parsed.operation)
       if (tooLong) return refuseInput(tooLong)

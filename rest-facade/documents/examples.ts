@@ -19,8 +19,8 @@ export interface DocumentedDeployment {
   addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number
-  /** Of the current dataset. */
-  exampleCompany: ExampleCompany | undefined
+  /** Of the current dataset, or a made-up one without a dataset. */
+  exampleCompany: ExampleCompany
   /** A few numbers of the current dataset. */
   exampleNumbers: readonly string[]
   /** Empty without a dataset. */

@@ -10,8 +10,10 @@ import {
   exampleParts,
   firstExample,
   requiredMembers,
+  type ExampleCompany,
   type OperationDefinition,
 } from '../../agent/operation/operation.ts'
+import { MADE_UP_EXAMPLE } from '../../agent/operation/examples.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
@@ -32,7 +34,9 @@ interface DocumentOptions extends Omit<
   DocumentedDeployment,
   'exampleCompany' | 'exampleNumbers' | 'statuses' | 'licence'
 > {
-  shown: () => Pick<DocumentedDeployment, 'exampleCompany' | 'exampleNumbers' | 'statuses'>
+  shown: () => Pick<DocumentedDeployment, 'exampleNumbers' | 'statuses'> & {
+    exampleCompany: ExampleCompany | undefined
+  }
   catalog: Pick<Catalog, 'retrieval'>
 }
 
@@ -41,7 +45,8 @@ export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions
   let last: { key: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
-    const current = { ...shown(), licence: { name: license, url: license_url } }
+    const { exampleCompany = MADE_UP_EXAMPLE, ...others } = shown()
+    const current = { ...others, exampleCompany, licence: { name: license, url: license_url } }
     const key = JSON.stringify(current)
     if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }) }
     return last.documents

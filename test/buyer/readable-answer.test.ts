@@ -7,10 +7,10 @@ import { OPERATIONS } from '../../agent/operation/operations.ts'
 import type { ResolveResponse } from '../../agent/operation/resolve.ts'
 
 const linesOf = (name: string) =>
-  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('testnet')) ?? []
+  toReadable(name, OPERATIONS.find((each) => each.name === name)?.exampleAnswer('mainnet')) ?? []
 
 describe('[14.5] an answer on a terminal', () => {
-  const resolution = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('testnet') as ResolveResponse
+  const resolution = OPERATIONS.find(({ name }) => name === 'resolve')?.exampleAnswer('mainnet') as ResolveResponse
   const [first] = resolution.candidates
 
   it('is a card for a company, with a line for each value', () => {
@@ -88,7 +88,7 @@ describe('[14.5] an answer on a terminal', () => {
   it('is a line for each result of a batch', () => {
     expect(linesOf('batch').map((line) => line.split(/ {2,}/).slice(0, 2))).to.deep.equal([
       ['status', 'number'],
-      ['200', '00000000'],
+      ['200', '999999'],
       ['404', 'company_not_found'],
     ])
   })

@@ -160,7 +160,7 @@ const ROUTES: Record<string, Requests> = {
       unexpected_input: () => get(`${COMPANY}/1/as-of/${today()}?a=1`),
     },
   },
-  registerChanges: {
+  companyChanges: {
     ...REST,
     sells: 'changes',
     valid: priced('/api/v1/changes?since=2026-01-02'),
@@ -338,7 +338,10 @@ describe('[4.6.4] a tool of MCP', () => {
       expect(error.message.startsWith(message.slice(0, -1))).to.equal(true)
       expect(next).to.include({ advice, charged })
       expect('retry_after_seconds' in next).to.equal(status === 429 || status === 503)
-      expect(Object.keys(others)).to.have.members(isDataError(code) ? ['company', 'source', 'snapshot_id'] : [])
+      expect(Object.keys(others)).to.have.members([
+        ...(isDataError(code) ? ['company', 'source', 'snapshot_id'] : []),
+        ...(status === 402 ? ['cannot_pay'] : []),
+      ])
       expect('payment-required' in reply.headers).to.equal(status === 402)
     })
   }

@@ -15,7 +15,7 @@ export function deploymentOf(mode: Mode, change: Partial<DocumentedDeployment> =
     addressBudget: 193,
     a2aEnabled: true,
     retentionDays: 45,
-    exampleCompany: { company_number: '73848', date: '2026-01-02' },
+    exampleCompany: { company_number: '73848', legal_name: 'PLAIN FIXTURE LIMITED', date: '2026-01-02' },
     exampleNumbers: ['73848'],
     statuses: 'Dissolved, Normal',
     licence: { name: 'Some Licence 1.0', url: 'https://licences.example.org/some' },

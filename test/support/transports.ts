@@ -81,7 +81,7 @@ export const TOOLS = {
   resolve: 'resolve_company',
   history: 'company_history',
   as_of: 'company_on_day',
-  changes: 'register_changes',
+  changes: 'company_changes',
   batch: 'batch_companies',
 } as const
 

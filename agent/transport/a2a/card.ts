@@ -12,12 +12,13 @@ interface CardOptions {
   baseUrl: string
   version: string
   terms: Terms
-  /** Undefined on mainnet: the card is built once, and a later dataset may lack the company. */
+  /** Undefined on mainnet without a dataset. */
   exampleCompany: ExampleCompany | undefined
 }
 
 export function agentCard({ baseUrl, version, terms, exampleCompany }: CardOptions): AgentCard {
   const guide = `${baseUrl}${FREE_PATHS.page}`
+  const quoted = exampleCompany && firstExample(terms.operations, exampleCompany)
   return AgentCard.fromJSON({
     name: 'Irish company records',
     description:
@@ -44,8 +45,7 @@ export function agentCard({ baseUrl, version, terms, exampleCompany }: CardOptio
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
             ...Object.fromEntries(terms.operations.flatMap((each) => priceParameter(each, terms))),
-            // A URL that is the same for every dataset.
-            quotedResource: resourceUrl(baseUrl, firstExample(terms.operations, undefined)),
+            ...(quoted && { quotedResource: resourceUrl(baseUrl, quoted) }),
           },
         },
       ],
@@ -59,7 +59,8 @@ export function agentCard({ baseUrl, version, terms, exampleCompany }: CardOptio
 function describeSkill(definition: OperationDefinition, exampleCompany: CardOptions['exampleCompany']) {
   const examples = exampleParts(definition, exampleCompany)
   const modes = { inputModes: ['application/json'], outputModes: ['application/json'] }
-  return { id: definition.name, ...definition.skill, examples, ...modes }
+  // An empty list would not be signed in the same way by all SDKs.
+  return { id: definition.name, ...definition.skill, ...(examples.length > 0 && { examples }), ...modes }
 }
 
 function priceParameter(definition: OperationDefinition, { mode }: Terms): [string, string][] {

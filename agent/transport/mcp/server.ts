@@ -6,7 +6,8 @@ import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { LATE } from '../call-limits.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
-import { inputRefusal, parseOperation, type OperationDefinition } from '../../operation/operation.ts'
+import { inputRefusal, parseOperation, type Operation, type OperationDefinition } from '../../operation/operation.ts'
+import { readToolArguments } from '../../operation/tool-arguments.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
@@ -46,7 +47,7 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
     // The SDK would send the message of another error to the client.
     try {
       if (definition === undefined) return toContent(JSON.stringify(serviceInfo()))
-      return toToolResult(await perform(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] }))
+      return await perform(options, definition, { ...caller, payment: params._meta?.[PAYMENT_META] })
     } catch (cause) {
       report('mcp_call_failed', cause, caller.requestId)
       return toToolResult(refused({ code: 'internal_error' }))
@@ -59,9 +60,9 @@ async function perform(
   { executor, baseUrl, calls, timer }: McpServerOptions,
   definition: OperationDefinition,
   { payment, args, ...caller }: Caller & { payment: unknown },
-): Promise<Outcome> {
-  const parsed = parseOperation(definition, args ?? {})
-  if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
+): Promise<CallToolResult> {
+  const parsed = parseOperation(definition, readToolArguments(definition, args ?? {}))
+  if (parsed.kind === 'invalid') return toToolResult(refused(inputRefusal(definition, parsed.fault)))
   const { operation } = parsed
   const request = {
     operation,
@@ -72,16 +73,25 @@ async function perform(
     ...caller,
   }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
-  return withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => executor.perform(request)).catch((): Outcome =>
-    refused({ code: 'gateway_unavailable', detail: LATE }),
-  )
+  const work = withDeadline({ timer, milliseconds: CALL_MS_MAX }, () => executor.perform(request))
+  const outcome = await work.catch((): Outcome => refused({ code: 'gateway_unavailable', detail: LATE }))
+  return toToolResult(outcome, () => waysToPay(baseUrl, operation))
+}
+
+/** For a host that cannot pay: the command of the local server, and the page of this purchase. */
+function waysToPay(baseUrl: string, { definition, input }: Operation): object {
+  const command = `irish-company-agent mcp --url ${baseUrl} --key-file buyer.key --folder purchases`
+  const members = Object.entries(input).map(([name, value]): [string, string] => [name, String(value)])
+  const question = new URLSearchParams([['operation', definition.name], ...members])
+  const page = definition.kind === 'batch' ? `${baseUrl}/` : `${baseUrl}/?${question.toString()}`
+  return { local_server: command, page }
 }
 
 const PAYMENT_META = 'x402/payment'
 /** Where the client of Cloudflare's `agents` reads the quote. */
 const QUOTE_META = 'x402/error'
 
-function toToolResult(outcome: Outcome): CallToolResult {
+function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolResult {
   if (outcome.kind === 'answer') {
     return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
   }
@@ -89,11 +99,12 @@ function toToolResult(outcome: Outcome): CallToolResult {
   const { error: reason, ...rest } = refusalBody(refusal)
   const error = { error: reason, ...rest, next: nextStep(refusal) }
   if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
+  const told = { ...error, ...(waysToPayOf && { cannot_pay: waysToPayOf() }) }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
   const { content, structuredContent } = toContent(quote.json)
   const failed = paymentResponse !== undefined && { [PAYMENT_RESPONSE_META]: decodeReceipt(paymentResponse) }
   return {
-    content: [...content, { type: 'text', text: JSON.stringify(error) }],
+    content: [...content, { type: 'text', text: JSON.stringify(told) }],
     structuredContent,
     isError: true,
     _meta: { [QUOTE_META]: structuredContent, ...failed },

@@ -2,14 +2,12 @@
 import { expect } from 'chai'
 import { openShownDataset } from '../../../agent/answer/shown-dataset.ts'
 import type { Dataset } from '../../../store/dataset/catalog.ts'
-import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
+import type { SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_PROVENANCE } from '../../../store/dataset/synthetic.ts'
 import { openToolList } from '../../../agent/payment/tools.ts'
 import { openTestRegister } from '../../support/companies.ts'
 import { testTerms } from '../../support/payments.ts'
-
-const company = (company_number: string): Company => ({ ...SYNTHETIC_COMPANY, company_number })
 
 function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day = 1): Dataset {
   const byNumber = new Map(entries)
@@ -23,9 +21,6 @@ function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day
   return { snapshot, source } as unknown as Dataset
 }
 
-const live = (number: string): [string, SnapshotEntry] => [number, company(number)]
-const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quarantined']
-
 describe('[4.4.13] the company of examples', () => {
   let current: Dataset | undefined
   const openExample = () => {
@@ -37,14 +32,31 @@ describe('[4.4.13] the company of examples', () => {
     return () => example()?.company_number
   }
 
-  it('has the date of the dataset that it was found in', () => {
-    current = snapshotOf('a', [live('5')], 3)
+  it('is the first live one whose name has only letters and digits and finds it alone, and stays', async () => {
+    const rows = [
+      { number: '1', name: "O'HARA LIMITED" },
+      { number: '2', name: 'TWIN LIMITED' },
+      { number: '3', name: 'TWIN LIMITED' },
+      { number: '4', name: 'GONE TRADING LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
+      { number: '5', name: 'FIVE TRADING LIMITED' },
+    ]
+    const registers = [
+      await openTestRegister(rows),
+      await openTestRegister([{ number: '0', name: 'EARLIER TRADING LIMITED' }, ...rows]),
+      await openTestRegister([{ number: '0', name: 'EARLIER TRADING LIMITED' }]),
+    ]
     const example = openExample()
-    expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
-    current = snapshotOf('b', [quarantined('0'), live('1'), live('5')], 4)
-    expect(example()).to.deep.equal({ company_number: '1', date: '2026-11-04' })
+    const shown = registers.map((register) => {
+      current = register.context.dataset
+      return example()
+    })
+    const five = { company_number: '5', legal_name: 'FIVE TRADING LIMITED', date: '2026-01-02' }
+    expect(shown[0]).to.deep.equal(five)
+    expect(shown[1]).to.equal(shown[0])
+    expect(shown[2]).to.include({ company_number: '0' })
     // Read once for each snapshot, because anyone can request documents.
     expect(example()).to.equal(example())
+    for (const register of registers) await register.close()
   })
 
   it('does not exist while the snapshot is damaged', () => {

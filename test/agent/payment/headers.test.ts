@@ -1,5 +1,6 @@
 /** Limits of the payment header that hold before its JSON is parsed. */
 import { expect } from 'chai'
+import { SYNTHETIC_EXAMPLE } from '../../../agent/operation/examples.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { PAYMENT_IDENTIFIER } from '../../../agent/payment/extensions.ts'
 import { parsePaymentHeaders, PAYMENT_MARKS_MAX } from '../../../agent/payment/headers.ts'
@@ -48,7 +49,7 @@ describe('the limits of a payment header', () => {
 
   it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many marks', async () => {
     for (const definition of OPERATIONS) {
-      const operation = { definition, input: definition.quotedExample('testnet') }
+      const operation = { definition, input: { ...definition.examples(SYNTHETIC_EXAMPLE)[0] } }
       const requirements = buildRequirements(testTerms, amountOf(testTerms, operation))
       const quote = JSON.parse(
         buildQuote({

@@ -6,6 +6,8 @@ import { validateAndExtract, validateDiscoveryExtensionSpec, type DiscoveryExten
 import { isPaymentIdentifierExtension, isPaymentIdentifierRequired } from '@x402/extensions/payment-identifier'
 import { expect } from 'chai'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
+import type { ExampleCompany } from '../../../agent/operation/operation.ts'
+import { SYNTHETIC_EXAMPLE } from '../../../agent/operation/examples.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
@@ -17,7 +19,7 @@ const HEADER_CHARACTERS_MAX = 3_200
 
 function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms, note?: string) {
   const definition = definitionOf(name)
-  const operation = { definition, input: definition.quotedExample(terms.mode) }
+  const operation = { definition, input: { ...definition.examples(SYNTHETIC_EXAMPLE)[0] } }
   const reason = 'invalid_exact_evm_payload_authorization_value_mismatch'
   const made = buildQuote({ terms, operation, url, reason, note })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
@@ -62,12 +64,31 @@ describe('a quote', () => {
     })
   }
 
-  it('[5.1.4] has the members of the path in its example on mainnet, which has no constant example', () => {
+  it('[5.1.4] has on mainnet a company of the dataset in its example, and no bazaar while none is known', () => {
     const terms = buildTerms('mainnet', testTerms.payTo, OPERATIONS)
     const operation = operationOf({ operation: 'as_of', input: { company_number: '0042', date: '2026-01-02' } })
-    const { json } = buildQuote({ terms, operation, url: resourceUrl(BASE, operation), reason: 'invalid_payload' })
-    const { extensions } = JSON.parse(json) as { extensions: { bazaar: { info: { input: object } } } }
-    expect(extensions.bazaar.info.input).to.deep.nested.include({ 'pathParams.company_number': '0042' })
+    const extensionsFor = (example?: ExampleCompany) => {
+      const named = { ...terms, example }
+      const { json } = buildQuote({
+        terms: named,
+        operation,
+        url: resourceUrl(BASE, operation),
+        reason: 'invalid_payload',
+      })
+      return (JSON.parse(json) as { extensions: object }).extensions
+    }
+    const example = { company_number: '7', legal_name: 'SEVEN LIMITED', date: '2026-01-01' }
+    expect(extensionsFor(example)).to.deep.nested.include({ 'bazaar.info.input.pathParams.company_number': '7' })
+    expect(extensionsFor()).not.to.have.property('bazaar')
+  })
+
+  it('[5.1.4] has an example of the answer with a company and at most 300 bytes', () => {
+    for (const { name } of OPERATIONS) {
+      const extensions = quote(name).decoded.extensions as { bazaar: { info: { output: { example: object } } } }
+      const text = JSON.stringify(extensions.bazaar.info.output.example)
+      expect(text, name).to.contain('"company_number":"00000000"')
+      expect(Buffer.byteLength(text)).to.be.at.most(300)
+    }
   })
 
   for (const [letter, length] of [

@@ -1,5 +1,6 @@
 /** What an agent reads is short: bytes of the documents, with a dataset as in production. */
 import { expect } from 'chai'
+import { listTools } from '../../../agent/payment/tools.ts'
 import type { Mode } from '../../../agent/payment/terms.ts'
 import { renderDocuments } from '../../../rest-facade/documents/render-documents.ts'
 import { deploymentOf } from '../../support/deployment.ts'
@@ -12,7 +13,15 @@ const BYTES_MAX = {
 
 for (const mode of ['testnet', 'mainnet'] as Mode[])
   describe(`the documents on ${mode}`, () => {
-    const documents = renderDocuments({ ...deploymentOf(mode), statuses: STATUSES })
+    const deployment = { ...deploymentOf(mode), statuses: STATUSES }
+    const documents = renderDocuments(deployment)
+
+    it('[4.6.1] the list of tools has at most 12,000 bytes', () => {
+      const tools = listTools(deployment.terms, { statuses: STATUSES, example: deployment.exampleCompany })
+      const list = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } })
+      expect(Buffer.byteLength(list)).to.be.within(5_000, 12_000)
+    })
+
     for (const [path, bytesMax] of Object.entries(BYTES_MAX))
       it(`[7.9] ${path} has at most ${bytesMax} bytes`, () => {
         const bytes = Buffer.byteLength(documents.get(path)?.text ?? '')
