@@ -129,9 +129,6 @@ describe('the architecture', () => {
       'agent/command-line/run-in-process.ts',
       'operator/cli/serve.ts',
       'operator/cli/own-process-id.ts',
-      'store/import/build-child.ts',
-      // Passes the variables of certificates on to its child processes.
-      'store/import/build-process.ts',
     ])
   })
 

@@ -21,6 +21,8 @@ export interface CliContext {
    * ends the process.
    */
   interrupted: () => AbortSignal
+  /** Makes this process one that gives way to the service, for example when memory runs out. */
+  runInBackground: () => Promise<void>
 }
 
 export interface CommandContext extends CliContext {

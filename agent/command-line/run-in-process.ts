@@ -1,5 +1,7 @@
 /** Runs a program with the arguments, the streams and the environment of the process, and sets its exit status. */
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -35,6 +37,7 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     sleep: (milliseconds) => sleep(milliseconds),
     confirm,
     interrupted,
+    runInBackground,
   })
 }
 
@@ -59,4 +62,24 @@ function interrupted(): AbortSignal {
   }
   for (const signal of signals) process.on(signal, abort)
   return controller.signal
+}
+
+/**
+ * Requests take precedence over this process. If memory runs out, Linux kills it and not the service. A system-call
+ * filter or a read-only `/proc` can deny both.
+ */
+async function runInBackground(): Promise<void> {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // The priority stays as it is.
+  }
+  await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
+  // On a full disk LMDB rejects promises that no code holds (`awaitWrite`). The command gets the failed write itself.
+  process.on('unhandledRejection', () => undefined)
+  if (!process.connected) return
+  // The service has started this process, and ends it. A terminal or a supervisor signals the whole group.
+  process.on('disconnect', () => process.exit())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+  process.channel?.unref()
 }

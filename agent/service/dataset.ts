@@ -1,10 +1,12 @@
 /** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot, or none, is served. */
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ImportError } from '../../store/import/errors.ts'
-import { importDataset, type ImportResult } from '../../store/import/run.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { ImportError, notRecorded } from '../../store/import/errors.ts'
+import { importDataset } from '../../store/import/run.ts'
 import { startSchedule } from '../../store/import/schedule.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import { CRO_COMPANIES, SYNTHETIC } from '../../store/dataset/source.ts'
+import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { withDeadline } from '../settlement/rpc/deadline.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
 import { DAY_MS } from '../../store/base/day.ts'
@@ -19,38 +21,60 @@ const SAMPLE_DAYS = 5
  */
 const FIRST_RETRIEVAL_MS_MAX = 30_000
 
-interface DatasetRequest extends Omit<Parameters<typeof importDataset>[0], 'path' | 'location' | 'publication'> {
+/**
+ * Runs the command `import` with these arguments, in a process of its own. The signal ends it.
+ * @throws ImportError
+ */
+export type RunImport = (args: readonly string[], signal: AbortSignal) => Promise<void>
+
+interface DatasetRequest {
+  dataDirectory: string
+  catalog: Catalog
   /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
+  runImport: RunImport
+  now: () => Date
 }
 
 /** Retrieves the configured dataset, or the served one again. An unchanged dataset counts as newly retrieved. */
-export async function retrieveDataset(request: DatasetRequest): Promise<ImportResult> {
-  const served = request.catalog.retrieval()
+export async function retrieveDataset(request: DatasetRequest, signal: AbortSignal): Promise<void> {
+  const { catalog, path, runImport } = request
+  const served = catalog.retrieval()
   const location = locationOf(request)
-  const { path: _path, ...options } = request
-  if (location !== SAMPLE_LOCATION) {
-    // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
-    const isSynthetic = served?.location === location && served.source.synthetic
-    const publication = isSynthetic ? SYNTHETIC : CRO_COMPANIES
-    return importDataset({ ...options, path: location, publication }).catch((cause: unknown) => {
-      const isMissing = cause instanceof ImportError && cause.code === 'source_unreadable'
-      throw isMissing && request.path ? new ImportError(cause.code, `DATASET: ${cause.message}`, cause.cause) : cause
-    })
+  if (location === SAMPLE_LOCATION) return retrieveSample(request)
+  // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
+  const isSynthetic = served?.location === location && served.source.synthetic
+  try {
+    await runImport([...(isSynthetic ? ['--synthetic'] : []), '--', location], signal)
+  } catch (cause) {
+    const isMissing = cause instanceof ImportError && cause.code === 'source_unreadable'
+    throw isMissing && path !== undefined ? new ImportError(cause.code, `DATASET: ${cause.message}`, cause) : cause
+  } finally {
+    catalog.expire()
   }
-  // The sample is small and harmless, so it needs no child processes, which take seconds for its five days.
-  const { download: _download, build: _build, record: _record, ...inProcess } = options
-  const importSample = async (daysAgo: number) => {
-    const now = () => new Date(request.now().getTime() - daysAgo * DAY_MS)
-    const file = import.meta.resolve(`#root/agent/sandbox/register/day-${SAMPLE_DAYS - daysAgo}.csv`)
-    return importDataset({ ...inProcess, now, path: fileURLToPath(file), location, publication: SYNTHETIC })
-  }
-  if (!served) for (let daysAgo = SAMPLE_DAYS - 1; daysAgo > 0; daysAgo -= 1) await importSample(daysAgo)
-  return importSample(0)
 }
 
-function locationOf({ path, catalog }: DatasetRequest): string {
-  return path ?? catalog.retrieval()?.location ?? SAMPLE_LOCATION
+/** The sample is small and harmless, so it needs no process, which takes seconds for its five days. */
+async function retrieveSample({ dataDirectory, catalog, now }: DatasetRequest): Promise<void> {
+  const importDay = async (daysAgo: number) => {
+    const { historyFailure } = await importDataset({
+      dataDirectory,
+      catalog,
+      path: fileURLToPath(import.meta.resolve(`#root/agent/sandbox/register/day-${SAMPLE_DAYS - daysAgo}.csv`)),
+      location: SAMPLE_LOCATION,
+      publication: SYNTHETIC,
+      now: () => new Date(now().getTime() - daysAgo * DAY_MS),
+    })
+    if (historyFailure !== undefined) throw notRecorded(historyFailure)
+  }
+  if (!catalog.retrieval()) for (let daysAgo = SAMPLE_DAYS - 1; daysAgo > 0; daysAgo -= 1) await importDay(daysAgo)
+  return importDay(0)
+}
+
+/** As the command `import` names it: a path is absolute. */
+function locationOf({ path, catalog }: Pick<DatasetRequest, 'path' | 'catalog'>): string {
+  if (path !== undefined) return isUrl(path) ? path : resolve(path)
+  return catalog.retrieval()?.location ?? SAMPLE_LOCATION
 }
 
 interface DailyRetrievalOptions extends DatasetRequest {
@@ -67,13 +91,16 @@ interface DailyRetrievalOptions extends DatasetRequest {
  */
 export async function startDailyRetrieval(options: DailyRetrievalOptions) {
   const { random, timer, report, onRetrieved, ...request } = options
+  let stopSignal: AbortSignal | undefined
   const onFailure = (cause: unknown) => {
-    const isStopped = cause instanceof ImportError && cause.code === 'stopped'
-    if (!isStopped) report('dataset_retrieval_failed', cause)
+    if (stopSignal?.aborted !== true) report('dataset_retrieval_failed', cause)
   }
   const retrieve = async (signal: AbortSignal) => {
-    const result = await retrieveDataset({ ...request, signal })
-    if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
+    stopSignal = signal
+    await retrieveDataset(request, signal).catch((cause: unknown) => {
+      if (!(cause instanceof ImportError) || cause.code !== 'history_not_recorded') throw cause
+      report('history_not_recorded', cause)
+    })
     onRetrieved?.()
   }
   const isLocal = !isUrl(locationOf(request))

@@ -3,9 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
-import type { ImportSteps } from '../../store/import/run.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import { openBuildProcesses } from '../../store/import/build-process.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard, helpText } from '../transport/a2a/card.ts'
@@ -17,7 +15,7 @@ import { measure, Watch } from './checks/runner.ts'
 import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Externals } from './externals.ts'
-import { startDailyRetrieval } from './dataset.ts'
+import { startDailyRetrieval, type RunImport } from './dataset.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
@@ -53,8 +51,7 @@ interface ServiceOptions {
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default. */
   openLog?: (config: Config) => Promise<ResponseLog>
-  /** How a dataset is imported; in child processes by default. */
-  importSteps?: ImportSteps
+  runImport: RunImport
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   now: () => Date
@@ -235,10 +232,10 @@ function openPayments(
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
 function startDataset(options: ServiceOptions, catalog: Catalog, onRetrieved: () => Promise<unknown>) {
-  const { config, importSteps = openBuildProcesses(), now, random, timer, report } = options
+  const { config, runImport, now, random, timer, report } = options
   const { dataDirectory, dataset: path } = config
-  const request = { dataDirectory, path, catalog, ...importSteps }
-  return startDailyRetrieval({ ...request, now, random, timer, report, onRetrieved })
+  const request = { dataDirectory, path, catalog, runImport, now }
+  return startDailyRetrieval({ ...request, random, timer, report, onRetrieved })
 }
 
 /** Opens the journal when it is read for the first time, because the first import creates it. */

@@ -55,7 +55,7 @@ async function findService(context: CliContext) {
 
 /** One line for the operator. */
 function describeFailure(error: Error): string {
-  if (error instanceof ImportError) return `import refused, ${error.code}: ${error.message}`
+  if (error instanceof ImportError) return `import failed, ${error.code}: ${error.message}`
   const isAddress = 'syscall' in error && /^(?:listen|getaddrinfo)$/.test(String(error.syscall))
   return isAddress ? `HOST and PORT cannot be used: ${error.message}` : error.message
 }

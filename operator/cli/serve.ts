@@ -45,6 +45,7 @@ export async function serve(
   if (status !== undefined) return context.finish(status)
   const { logEvents, openLog } = await import('../../agent/service/log.ts')
   const { startService } = await import('../../agent/service/service.ts')
+  const { importInProcess } = await import('./import-process.ts')
   const { openExternals } = await import('../../agent/service/externals.ts')
   const { keyRecovery } = await import('../../agent/payment/key-recovery.ts')
   const { LogOutput } = await import('../../agent/service/log-output.ts')
@@ -65,7 +66,8 @@ export async function serve(
   const { externals, lines } = opened
   const runtime = { now, clock: () => performance.now(), random: Math.random, timer }
   const areLogLinesLost = () => output.hasLost()
-  const starting = startService({ config, externals, allowed, ...runtime, ...events, areLogLinesLost })
+  const runImport = importInProcess({ dataDirectory: config.dataDirectory, environment })
+  const starting = startService({ config, externals, allowed, runImport, ...runtime, ...events, areLogLinesLost })
   const service = await Promise.race([starting, signal])
   if (typeof service === 'string') {
     // A start can wait for minutes. An end here leaves no more than a kill does.

@@ -111,6 +111,11 @@ export class Catalog {
   /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
   async publish(entry: CatalogEntry): Promise<void> {
     await awaitWrite(this.#environment.put(CURRENT_KEY, entrySchema.parse(entry)))
+    this.expire()
+  }
+
+  /** The next read sees what another process has published. */
+  expire(): void {
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 

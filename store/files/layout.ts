@@ -13,6 +13,8 @@
  *     latest: companyKey        -> the step and the checksum of the newest version
  *     erased: companyKey        -> the time of the erasure
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
+ *   {DATA_DIR}/import/             LMDB: the process of the command `import`
+ *     'holder'                  -> its process id
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     'probe'                   -> written to check that the log can be written
@@ -84,6 +86,7 @@ export const recordKeyIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
 export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
+export const importLockFolder = (dataDirectory: string) => join(dataDirectory, 'import')
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))

@@ -35,15 +35,12 @@ const BATCH_ROWS = 5_000
 /** Lets a child process notice the end of its parent. */
 const YIELD_ENTRIES = 1_000
 
-/** What a child process needs for a build, as JSON. */
 interface BuildRequest {
   dataDirectory: string
   /** A file on disk (store/import/archive.ts). */
   path: string
   /** ISO 8601. */
   importedAt: string
-  /** The folder of the build, which does not exist yet. */
-  folder?: string
   /** The least number of companies. */
   companiesMin?: number
   comparedWith?: ComparedWith | undefined
@@ -65,7 +62,8 @@ interface BuildOptions {
 
 /** Builds a snapshot from a file and moves it to the folder of its id. A failed build leaves nothing. */
 export async function buildFile(request: BuildRequest, options: BuildOptions = {}): Promise<BuiltSnapshot> {
-  const { dataDirectory, importedAt, folder = newBuildingFolder(dataDirectory) } = request
+  const { dataDirectory, importedAt } = request
+  const folder = newBuildingFolder(dataDirectory)
   try {
     const counts = await loadRows(folder, request.path, options)
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {

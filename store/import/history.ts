@@ -8,8 +8,7 @@ import { StoreError } from '../files/environment.ts'
 import { HistoryDatabase } from '../history/history-database.ts'
 import { recordFile } from '../history/record.ts'
 import { sha256OfFile } from './archive.ts'
-import type { ImportProgress } from './build.ts'
-import { openBuildProcesses } from './build-process.ts'
+import { buildFile, type ImportProgress } from './build.ts'
 import { openTemporaryFolder } from './old-folders.ts'
 
 interface ArchivesOptions {
@@ -32,7 +31,7 @@ export async function buildHistory(options: ArchivesOptions): Promise<void> {
     const source = { ...(synthetic ? SYNTHETIC : CRO_COMPANIES), retrieved_at: time, source_updated_at: time }
     await using folder = await openTemporaryFolder('history-')
     const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
-    const { snapshot_id } = await openBuildProcesses().build(request, { onProgress })
+    const { snapshot_id } = await buildFile(request, { onProgress })
     const facts = { snapshot_id, location, archive_sha256: await sha256OfFile(path), source }
     const isNew = recordFile(history, facts, storedEntries(snapshotFolder(folder.path, snapshot_id)))
     print(`${isNew ? 'recorded' : 'known   '} ${time} ${path}`)

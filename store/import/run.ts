@@ -13,20 +13,16 @@ import { minCompanyCount, type Publication, type Retrieval } from '../dataset/so
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuiltSnapshot, type ImportProgress } from './build.ts'
-import type { openBuildProcesses } from './build-process.ts'
 import type { ComparedWith, Finding } from './comparison.ts'
 import { downloadArchive, type Download } from './download.ts'
-import { ImportError, throwIfStopped } from './errors.ts'
+import { ImportError } from './errors.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 import { DAY_MS } from '../base/day.ts'
-
-/** Replaces the download, the build and the write of the journal, for example with child processes. */
-export type ImportSteps = Partial<Omit<ReturnType<typeof openBuildProcesses>, 'peakMemoryBytes'>>
 
 /** A smaller register can change by more than the limits of contract 11.11. */
 const JUDGED_COMPANIES_MIN = 1_000
 
-interface ImportRequest extends ImportSteps {
+interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
   /** A file on disk, or the URL of an archive or of a CKAN resource. */
@@ -41,8 +37,6 @@ interface ImportRequest extends ImportSteps {
   /** Accepts a file that differs too much from the served snapshot. */
   areChangesAccepted?: boolean
   limits?: Parameters<typeof downloadArchive>[0]['limits']
-  /** Stops the import before it publishes. */
-  signal?: AbortSignal
 }
 
 export interface ImportResult {
@@ -74,10 +68,9 @@ interface FetchedArchive {
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, location = path, now, limits, signal, download = downloadArchive } = request
+  const { dataDirectory, catalog, path, location = path, now, limits } = request
   const retrievedAt = now()
   await removeUntouched(buildingFolder(dataDirectory), retrievedAt)
-  throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const before = current?.retrieval.location === location ? current : undefined
   const archive = { location, current, before, retrievedAt }
@@ -85,7 +78,7 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
   try {
     const fetched = isUrl(path)
-      ? await download({ location: path, folder, validators, limits }, { signal })
+      ? await downloadArchive({ location: path, folder, validators, limits })
       : { path, validators: null, updatedAt: null }
     return await publishArchive(request, { ...archive, download: fetched })
   } finally {
@@ -94,10 +87,9 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
 }
 
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
-  const { catalog, publication, signal } = request
+  const { catalog, publication } = request
   const { location, current, before } = archive
   const { info, archive_sha256, changed, compared, changes: built } = await buildOrReuse(request, archive)
-  throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
   const changes = isSwitch ? built : null
   const source_updated_at = sourceUpdatedAt(archive, changed)
@@ -113,7 +105,6 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   // Known records are sold at once: a service that was down for days must not wait for the journal.
   if (!isSwitch) await catalog.publish({ ...entry, changes: current.retrieval.changes })
   const historyFailure = await recordHistory(request, { served: current?.retrieval, file: facts })
-  throwIfStopped(signal)
   if (isSwitch) {
     await catalog.publish({ ...entry, changes })
     await prune(request, [info.snapshot_id, ...(current ? [current.info.snapshot_id] : [])])
@@ -127,11 +118,11 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
  * @returns why it could not be written
  */
 async function recordHistory(
-  { dataDirectory, signal, isForced = false, record = recordRetrievals }: ImportRequest,
+  { dataDirectory, isForced = false }: ImportRequest,
   files: { served: Retrieval | undefined; file: Retrieval },
 ): Promise<unknown> {
   try {
-    await record({ dataDirectory, isForced, ...files }, { signal })
+    await recordRetrievals({ dataDirectory, isForced, ...files })
     return undefined
   } catch (cause) {
     return cause
@@ -174,7 +165,7 @@ function buildArchive(
   path: string,
   { location, current, before }: FetchedArchive,
 ): Promise<BuiltSnapshot> {
-  const { dataDirectory, now, onProgress, signal, areChangesAccepted = false, build = buildFile } = request
+  const { dataDirectory, now, onProgress, areChangesAccepted = false } = request
   const importedAt = now().toISOString()
   const companiesMin = request.isForced ? 0 : minCompanyCount(location)
   const comparedWith = current && {
@@ -182,7 +173,7 @@ function buildArchive(
     rules: areChangesAccepted ? ('none' as const) : rulesFor(before),
     days: Math.floor((now().getTime() - Date.parse(current.info.imported_at)) / DAY_MS),
   }
-  return build({ dataDirectory, path, importedAt, companiesMin, comparedWith }, { onProgress, signal })
+  return buildFile({ dataDirectory, path, importedAt, companiesMin, comparedWith }, { onProgress })
 }
 
 /** Other rules of normalisation change records, and another location may be another register. */

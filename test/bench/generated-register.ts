@@ -21,6 +21,9 @@ import { shuffled } from './quality/sample.ts'
 
 const CORPUS_COMPANIES = 300
 
+/** As the service limits its import. */
+const HEAP_MIB = 512
+
 const IMPORT_PROGRAM = 'test/programs/run-import.js'
 
 /**
@@ -30,7 +33,7 @@ const IMPORT_PROGRAM = 'test/programs/run-import.js'
  */
 export async function runImport(path: string, directory: string, tree?: string) {
   const program = tree === undefined ? IMPORT_PROGRAM : join(tree, 'dist', IMPORT_PROGRAM)
-  const child = startChild(program, ['import', path, directory], {})
+  const child = startChild(program, ['import', path, directory], { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` })
   if ((await child.ended) !== 0) throw new Error(child.stderr())
   const read = (name: string) => Number(child.said.get(name))
   return { rows: read('rows'), seconds: read('seconds'), cpuSeconds: read('cpu'), memory: read('memory') }

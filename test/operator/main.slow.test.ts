@@ -191,7 +191,7 @@ describe('the command serve, if it cannot start', () => {
   })
 
   it('[11.9] refuses a missing dataset if none is stored', () =>
-    expectFailure(start({ DATASET: join(directory, 'none.zip') }), /^import refused, source_unreadable/))
+    expectFailure(start({ DATASET: join(directory, 'none.zip') }), /^import failed, source_unreadable/))
 })
 
 describe('the commands beside a running service', () => {

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { Catalog } from '../../store/dataset/catalog.ts'
-import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { residentMemory } from '../bench/load/server-process.ts'
@@ -12,8 +11,6 @@ import { residentMemory } from '../bench/load/server-process.ts'
 const TICKS_PER_SECOND = 100
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-
-const processes = openBuildProcesses()
 
 const [, path = '', dataDirectory = ''] = process.argv.slice(2)
 print('began')
@@ -25,8 +22,6 @@ const { info } = await importDataset({
   catalog,
   path,
   publication: SYNTHETIC,
-  build: processes.build,
-  record: processes.record,
   now: () => new Date(),
   onProgress(progress) {
     if (progress.phase !== phase) print(`phase ${progress.phase}`)
@@ -36,7 +31,7 @@ const { info } = await importDataset({
 await catalog.close()
 const seconds = (performance.now() - began) / 1000
 // `maxRSS` would include the memory that the parent process had when it started this one.
-const memory = Math.max(residentMemory(process.pid, 'VmHWM'), processes.peakMemoryBytes() / 1024 ** 2)
+const memory = residentMemory(process.pid, 'VmHWM')
 print(`rows ${info.row_count}\nseconds ${seconds}\ncpu ${cpuSeconds()}\nmemory ${memory}`)
 
 /** Of this process and the child processes that have ended. */

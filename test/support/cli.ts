@@ -24,6 +24,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     sleep: async () => undefined,
     confirm: async () => false,
     interrupted: () => new AbortController().signal,
+    runInBackground: async () => undefined,
     ...change,
   }
   const code = await runCli(args, context)

@@ -8,7 +8,7 @@ import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { chainOf } from './fake-chain.ts'
 import { REGISTER } from './fixtures.ts'
-import { importRegister } from './import-register.ts'
+import { importByCommand } from './import-by-command.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
@@ -76,7 +76,6 @@ export async function startFakedService({
   )
   const defaults = { PORT: '0', ADMIN_PORT: 'off', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
-  const imported = await importRegister(config, now)
   const service = await startService({
     config,
     externals: acceptingExternals({
@@ -95,7 +94,7 @@ export async function startFakedService({
       }
       return log
     },
-    ...imported,
+    runImport: importByCommand(config.dataDirectory, now),
     limits,
     now,
     clock,

@@ -9,7 +9,7 @@ import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
 import { REGISTER } from './fixtures.ts'
-import { importRegister } from './import-register.ts'
+import { importByCommand } from './import-by-command.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
@@ -121,13 +121,12 @@ async function startSandboxService({
     RATE_LIMIT_PER_MINUTE: '10000',
   }
   const config = configure(readConfig({ ...defaults, ...environment }))
-  const imported = await importRegister(config, now)
   const sandbox = await openSandbox({ config, now: () => new Date(), log: () => undefined })
   const service = await startService({
     config,
     externals: replaceExternals(sandbox.externals),
     allowed,
-    ...imported,
+    runImport: importByCommand(config.dataDirectory, now),
     now,
     clock,
     random: () => 0.5,

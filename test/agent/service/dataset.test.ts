@@ -1,15 +1,19 @@
 /** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../../agent/service/dataset.ts'
+import { importInProcess } from '../../../operator/cli/import-process.ts'
 import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../support/sample/showcase.ts'
 import type { Report } from '../../../store/base/runtime.ts'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { Journal } from '../../../store/history/journal.ts'
-import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files/layout.ts'
+import { historyFolder, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files/layout.ts'
 import { openEnvironment } from '../../../store/files/environment.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
+import { importByCommand } from '../../support/import-by-command.ts'
+import { outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the dataset', () => {
@@ -24,16 +28,18 @@ describe('the dataset', () => {
   afterEach(() => catalog.close())
 
   const now = () => new Date((clock += 1000))
-  const retrieve = (path?: string) => retrieveDataset({ dataDirectory: directory, catalog, path, now })
+  const requestOf = (path?: string) => {
+    return { dataDirectory: directory, catalog, path, now, runImport: importByCommand(directory, now) }
+  }
+  const retrieve = (path?: string) => retrieveDataset(requestOf(path), new AbortController().signal)
   const start = (path: string, report: Report = () => undefined) => {
     const timer = () => () => undefined
-    return startDailyRetrieval({ dataDirectory: directory, catalog, path, now, random: () => 0.5, timer, report })
+    return startDailyRetrieval({ ...requestOf(path), random: () => 0.5, timer, report })
   }
 
   it('is the synthetic sample at first', async () => {
-    const { changed, info } = await retrieve()
-    expect(changed).to.equal(true)
-    expect(info).to.include({
+    await retrieve()
+    expect(catalog.current()?.snapshot.info).to.include({
       row_count: 1000,
       quarantined_company_count: SAMPLE_DAMAGE.quarantinedCompanies,
       rejected_row_count: SAMPLE_DAMAGE.rejectedRows,
@@ -67,7 +73,10 @@ describe('the dataset', () => {
   it('is the last imported archive, which is retrieved again', async () => {
     await retrieve()
     await retrieve(REGISTER)
-    expect((await retrieve()).changed).to.equal(false)
+    const { snapshot_id, source } = catalog.retrieval() ?? {}
+    await retrieve()
+    expect(catalog.retrieval()).to.include({ snapshot_id })
+    expect(catalog.retrieval()?.source.retrieved_at).not.to.equal(source?.retrieved_at)
     expect(catalog.retrieval()?.location).to.equal(REGISTER)
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
@@ -86,6 +95,26 @@ describe('the dataset', () => {
     const path = join(directory, 'none.csv')
     const failure = (error: unknown) => (error as Error).message
     expect(await retrieve(path).catch(failure)).to.equal(`DATASET: ${path}: is missing or is not a regular file`)
+  })
+
+  it('is served although its journal cannot be written, which is reported', async () => {
+    await mkdir(historyFolder(directory), { recursive: true })
+    await writeFile(join(historyFolder(directory), 'data.mdb'), 'not a database'.repeat(100))
+    const reports: [event: string, cause: unknown][] = []
+    const schedule = await start(REGISTER, (event, cause) => void reports.push([event, cause]))
+    expect(reports.map(([event]) => event)).to.deep.equal(['history_not_recorded'])
+    expect(reports[0]?.[1]).to.have.property('message').that.contains('the snapshot is served')
+    expect([schedule.hasFailed(), schedule.pendingSince()]).to.deep.equal([false, undefined])
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+  })
+
+  it('[11.10] is the last one while imports exhaust their memory', async () => {
+    await retrieve(REGISTER)
+    const runImport = importInProcess({ dataDirectory: directory, environment: {}, heapMib: 4 })
+    const { signal } = new AbortController()
+    const outcome = await outcomeOf(retrieveDataset({ ...requestOf(REGISTER), runImport }, signal))
+    expect(outcome).to.equal('import_crashed')
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
 
   it('is retrieved before the start if its snapshot cannot be read', async () => {

@@ -90,7 +90,7 @@ describe('the command line', () => {
   it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {
     const { code, stderr } = await run(['import', join(directory, 'missing.csv')])
     expect(code).to.equal(1)
-    expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
+    expect(stderr).to.match(/^import failed, source_unreadable: [^\n]+\n$/)
     const missing = join(directory, 'missing')
     expect((await runCommand(['keys', 'list'], { environment: { DATA_DIR: missing } })).code).to.equal(1)
     expect(existsSync(missing)).to.equal(false)

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
-import { ImportError } from '../../../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
 import { buildingFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
@@ -247,15 +246,6 @@ describe('an import', () => {
       expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(await snapshots()).to.have.lengthOf(3)
     })
-  })
-
-  it('[11.10] fails if its process ends, keeps what is served, and is tried again', async () => {
-    await importRows(one)
-    const build = () => Promise.reject(new ImportError('build_crashed', 'It crashed'))
-    expect(await outcomeOf(importFile(toCsv(two), { build }))).to.equal('build_crashed')
-    expect(current().find('1')).to.not.equal(undefined)
-    await importRows(two)
-    expect(current().find('1')).to.equal(undefined)
   })
 
   it('switches twice, after which reading the first snapshot is an error and not a crash', async () => {
