@@ -1,4 +1,6 @@
 /** Answers lookups, searches and resolutions from the dataset and, on testnet, about the synthetic company. */
+import { isDeepStrictEqual } from 'node:util'
+import { parseName } from '../../store/index/normalise-name.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
@@ -48,9 +50,53 @@ export const answerSearch: AnswerFunction<typeof search> = ({ q, limit, ...filte
 export const answerResolve: AnswerFunction<typeof resolve> = (query, context) => {
   const found = findIdentified(query, context)
   if (found.kind === 'refused') return found
-  const { candidates, candidate_limit_reached: isTruncated } = found.answer
+  const { candidate_limit_reached: isTruncated } = found.answer
+  const { candidates } = splitNamesakes(found.answer.candidates)
+  if (candidates.length === 0 && query.eircode !== undefined && query.name !== undefined)
+    return withEircodeOnly({ ...query, name: query.name, eircode: query.eircode }, found.answer, context)
   const status = decideStatus(candidates, { isTruncated })
-  return { kind: 'computed', answer: { status, match: matchOf({ status, candidates }), query, ...found.answer } }
+  const match = matchOf({ status, candidates })
+  return { kind: 'computed', answer: { status, match, query, ...found.answer, candidates } }
+}
+
+/**
+ * If the first candidate has the given Eircode, companies of the same name with another Eircode are no candidates
+ * (contract 12.5).
+ */
+export function splitNamesakes([first, ...others]: readonly Candidate[]): {
+  candidates: Candidate[]
+  namesakes: Candidate[]
+} {
+  if (first === undefined) return { candidates: [], namesakes: [] }
+  const isSame = ({ legal_name: name }: Candidate['company']) =>
+    isDeepStrictEqual(parseName(name), parseName(first.company.legal_name))
+  const eircodeOf = ({ company }: Candidate) => company.registered_address.eircode?.replaceAll(' ', '')
+  const isNamesake = (each: Candidate) =>
+    first.signals.eircode_exact === true &&
+    eircodeOf(each) !== undefined &&
+    eircodeOf(each) !== eircodeOf(first) &&
+    isSame(each.company)
+  return {
+    candidates: [first, ...others.filter((each) => !isNamesake(each))],
+    namesakes: others.filter(isNamesake),
+  }
+}
+
+/** Without a candidate: those of a search that have the given Eircode (contract 12.3). */
+function withEircodeOnly(
+  query: ResolveInput & { name: string; eircode: string },
+  none: ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
+  context: AnswerContext,
+): ReturnType<typeof answerResolve> {
+  const { name, eircode } = query
+  const found = findByName({ name, eircode, address: query.address, fuzzy: 'always' }, context)
+  const answer = found.kind === 'refused' ? none : found.answer
+  const candidates = answer.candidates.filter(({ signals }) => signals.eircode_exact === true)
+  const status = candidates.length === 0 ? 'no_match' : 'ambiguous'
+  return {
+    kind: 'computed',
+    answer: { status, match: null, query, ...(candidates.length === 0 ? none : answer), candidates },
+  }
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]

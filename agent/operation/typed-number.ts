@@ -1,4 +1,4 @@
-/** Company numbers as people type them: `335801`, `335 801`, `335,801.0`, `IE335801`, `No. 335801` (contract 12.20). */
+/** Company numbers as people type them: `335801`, `335 801`, `335,801.0`, `IECRO.335801` (contract 12.20). */
 
 export interface TypedNumber {
   digits: string
@@ -27,8 +27,27 @@ export const AFTER = String.raw`(?![\p{L}\p{N}])`
 const COMPANY = String.raw`(?<!(?:activity|unlimited|public limited)\s)(?:company|co|comp)`
 const REGISTERED = '(?:registered|registration|register|regd|reg)'
 const NUMBER = '(?:number|num|no|nr|id)'
-/** `CRO`, `Company No.`, `Co. Reg. Number:`, `Reg. No. IE`. */
-const LABEL = String.raw`(?:cro(?:${NO_LETTER}+${NUMBER})?${NO_LETTER}*|(?:${COMPANY}|${REGISTERED})(?:${NO_LETTER}+${REGISTERED})?${NO_LETTER}+${NUMBER}${NO_LETTER}+)(?:ie\s?)?`
+/** The country of the register, as normalised text. */
+export const IRELAND: readonly string[] = [
+  'ireland',
+  'the republic of ireland',
+  'republic of ireland',
+  'rep of ireland',
+  'roi',
+  'irl',
+  'ie',
+  'eire',
+]
+const IRELAND_WRITTEN = IRELAND.map((name) => name.replaceAll(' ', `${NO_LETTER}+`).replace('eire', '[eé]ire')).join(
+  '|',
+)
+/** `Registered in Ireland`, `a company incorporated in the Republic of Ireland with`. Not of Northern Ireland. */
+const FOOTER = String.raw`(?:is\s)?(?:a\s)?(?:company\s)?(?:${REGISTERED}|incorporated)${NO_LETTER}+(?:in${NO_LETTER}+)?(?:${IRELAND_WRITTEN})${AFTER}${NO_LETTER}*`
+const WITH = String.raw`(?:(?:with|under)\s)?(?:the\s)?`
+/** The schemes of BRIS, org-id.guide and ETSI EN 319 412-1, and a page of OpenCorporates. */
+const IDENTIFIER = String.raw`iecro\.|ie-cro-|ntrie-|https?:\/\/(?:www\.)?opencorporates\.com\/companies\/ie\/`
+/** `CRO`, `CRN`, `Company No.`, `Co. Reg. Number:`, `Reg. No. IE`, `Registered in Ireland No.`. */
+const LABEL = String.raw`(?:${IDENTIFIER}|(?:(?:${FOOTER})?${WITH}(?:cr[on](?:${NO_LETTER}+${NUMBER})?${NO_LETTER}*|(?:${COMPANY}|${REGISTERED})(?:${NO_LETTER}+${REGISTERED})?${NO_LETTER}+${NUMBER}${NO_LETTER}+)|${FOOTER}${WITH}${NUMBER}${NO_LETTER}+)(?:ie\s?)?)`
 /** `Company 335801`, only if there is no other text: `Holding Company 81427` is a name. */
 const WEAK_LABEL = String.raw`(?:${COMPANY}|ie)${NO_LETTER}*`
 /** `No. 335801`, `Reg 335801`. `No 57` can be a name. */
@@ -42,12 +61,13 @@ const TELEPHONE_OR_AMOUNT = /^[^0-9]*(?:\+|00[1-9][0-9]{9})|^[^0-9]*0[1-9][0-9]{
 const LONG = `[0-9]{${UNLABELLED_DIGITS_MIN},${DIGITS_MAX}}`
 
 const WHOLE = new RegExp(
-  String.raw`^${NO_LETTER}*(?:(${LABEL}|${WEAK_LABEL})|(${NEUTRAL_LABEL}))?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`,
+  String.raw`^${NO_LETTER}*(?:(${LABEL}|${FOOTER}|${WEAK_LABEL})|(${NEUTRAL_LABEL}))?(${AMOUNT})(?:\.0*)?${NO_LETTER}*$`,
   'iu',
 )
 /** A cell of a spreadsheet in scientific notation. */
 const SCIENTIFIC = /^[0-9](?:\.([0-9]+))?e\+?([0-9]{1,2})$/i
-const LABELLED = new RegExp(String.raw`${BEFORE}${LABEL}(${AMOUNT})${AFTER}`, 'giu')
+/** `Registered in Ireland 2015` has a year. */
+const LABELLED = new RegExp(String.raw`${BEFORE}(?:${LABEL}(${AMOUNT})|${FOOTER}(${LONG}))${AFTER}`, 'giu')
 const UNLABELLED = new RegExp(String.raw`${BEFORE}(?:ie${NO_LETTER}?)?(${LONG})${AFTER}`, 'giu')
 
 /** The number of a text that has nothing else. */
@@ -83,8 +103,8 @@ export function namesCompany({ digits, isLabelled }: TypedNumber): boolean {
 export function findTypedNumbers(text: string): TypedNumbers {
   if (!/[0-9]/.test(text)) return { labelled: [], others: [], rest: text }
   const labelled: string[] = []
-  const rest = text.replace(LABELLED, (written, amount: string) => {
-    const digits = toDigits(amount, { isClear: true })
+  const rest = text.replace(LABELLED, (written, amount?: string, long = '') => {
+    const digits = toDigits(amount ?? long, { isClear: true })
     if (digits.length < LABELLED_DIGITS_MIN) return written
     labelled.push(digits)
     return ' '

@@ -54,6 +54,7 @@ export function formsOf(suffix: string): string[] {
 
 /** The words behind a form of the class that they begin with. */
 export function withoutLeadingForm(words: readonly string[], suffix: string): readonly string[] {
+  if (!FORM_BEGINNINGS.has(words[0] ?? '')) return words
   const form = formsOf(suffix).find((each) => `${words.join(' ')} `.startsWith(`${each} `))
   return form === undefined ? words : words.slice(form.split(' ').length)
 }

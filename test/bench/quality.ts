@@ -37,7 +37,7 @@ ${describeMachine()}
 - Questions: the ${half} half; the seed assigns each company to the half "tuning" or "report".
 - matching_version: ${MATCHING_VERSION}.
 - A search result is right when its name cannot be distinguished from the expected one by the query. A match is right only
-  for the expected company; in the classes 3b, 13b, 17, 35 to 39b, 42, 42b and n1 to n8 every match is wrong.
+  for the expected company; in the classes 3b, 13b, 17, 35 to 39b, 42 to 47 and n1 to n8 every match is wrong.
 - not recoverable: the names of which the change can leave too little to find them. Short names have fewer than eight letters.
 - Removed companies are asked for in every class, and every match is wrong.
 - Changed names that are exactly the name of another company are not asked.

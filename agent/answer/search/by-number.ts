@@ -1,7 +1,7 @@
 /** Builds the candidate for a company number: an explicit one, or one in the text of a query (contract 12.4, 12.20). */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
-import { normaliseText } from '../../../store/index/normalise-name.ts'
+import { normaliseText, parseName } from '../../../store/index/normalise-name.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { editDistance, haveCompatibleNumbers, isNumeral, toCodeUnits } from '../../../store/index/spelling.ts'
@@ -10,7 +10,7 @@ import type { Candidate } from '../../operation/result.ts'
 import { isSameNumber, registerNumbers, withoutNumber } from '../../operation/typed-number.ts'
 import { buildCandidate, type NameMatch, type QueryEvidence } from './candidate.ts'
 import { findEqualNames, exactMatchType, isEqualWhenJoined, JOINED_LETTERS_MIN, joinedNames } from './equal-names.ts'
-import { explainedWords, explains } from './explained-words.ts'
+import { explain, explainedWords, type KnownEvidence } from './explained-words.ts'
 import { readCompany, type Register } from './register.ts'
 import { DOUBTFUL, FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { parseQueryName, type QueryName } from './typed-name.ts'
@@ -32,10 +32,12 @@ export function candidateByNumber(
   const own = numbers.others.find(isOwn)
   const typed = own === undefined ? query : parseQueryName(withoutNumber(numbers.rest, own))
   const isNumber = number !== undefined && isOwn(number.digits)
-  const match = isNumber ? ({ matchType, similarity: 0 } as const) : compareNames(company, typed, registers)
+  const known = { ...evidence, hasNumber: true }
+  const match = isNumber ? ({ matchType, similarity: 0 } as const) : compareNames(company, typed, { known, registers })
   // The number is known, also if the name leaves doubt.
   const others = [...numbers.others, company.company_number]
-  return buildCandidate(company, { ...evidence, numbers: { ...numbers, others } }, match)
+  const typedEircodes = typed.around.eircodes
+  return buildCandidate(company, { ...evidence, typedEircodes, numbers: { ...numbers, others } }, match)
 }
 
 /** The company of the number, if the text is only a number, or if the name beside it agrees. */
@@ -53,19 +55,27 @@ export function findByTypedNumber(
     const company = readCompany(register, position)
     if (number) return buildCandidate(company, evidence, { matchType, similarity: 0 })
     const name = parseQueryName(labelled.includes(digits) ? rest : withoutNumber(rest, digits))
-    const match = compareNames(company, name, [register])
-    if (match.isOtherName !== true) return buildCandidate(company, evidence, match)
+    const known = { ...evidence, hasNumber: true }
+    const match = compareNames(company, name, { known, registers: [register] })
+    if (match.isOtherName !== true)
+      return buildCandidate(company, { ...evidence, typedEircodes: name.around.eircodes }, match)
   }
   return undefined
 }
 
 /** With doubt, the match has the type and the score of a similar name (contract 12.4). */
-function compareNames(company: Company, query: QueryName, registers: Registers): NameMatch {
+function compareNames(
+  company: Company,
+  query: QueryName,
+  { known, registers }: { known: KnownEvidence; registers: Registers },
+): NameMatch {
   const { whole, named, around } = query
   const ofWhole = compareEqualNames(company, query, { names: whole, registers })
   if (ofWhole.own) return { matchType, similarity: 1, exact: ofWhole.own }
   const ofNamed = compareEqualNames(company, query, { names: named ? [named] : [], registers })
-  const isExplained = explains(company, around)
+  // The number shows that the text is about the company, also without a legal form.
+  const isExplained =
+    around.isEmpty || explain(registers[0], company, { ...around, hasForm: true }, known) === 'certain'
   if (ofNamed.own && isExplained) return { matchType, similarity: 1, exact: ofNamed.own }
   // The typed name, or name and text, are the name of another company.
   const withText = named && around.words.length > 0 ? [...named.core, ...around.words] : []
@@ -77,7 +87,9 @@ function compareNames(company: Company, query: QueryName, registers: Registers):
     return { matchType, similarity: FUZZY_MAX, isOtherName: isNameOfAnother }
   const compared = compareSimilarName(registers[0], company, query)
   const isOtherName = compared.isOtherName || isNameOfAnother
-  return isExplained
+  const { suffix } = parseName(company.legal_name)
+  const isOtherForm = query.similar.suffix !== '' && suffix !== '' && query.similar.suffix !== suffix
+  return isExplained && !isOtherForm
     ? { matchType, similarity: compared.similarity, isOtherName }
     : { ...DOUBTFUL, similarity: Math.min(DOUBTFUL.similarity, compared.similarity), isOtherName }
 }

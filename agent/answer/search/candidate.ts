@@ -1,9 +1,9 @@
 /** Builds a candidate of a response: signals, score (contract 12.2) and conflicts (contract 12.4) of one company. */
 import { type Company, compareCompanyNumbers, isDissolved } from '../../../store/dataset/company.ts'
-import { normaliseText } from '../../../store/index/normalise-name.ts'
 import { SCORE_MAX, type Candidate } from '../../operation/result.ts'
 import { isSameNumber, type TypedNumbers } from '../../operation/typed-number.ts'
 import { CANDIDATES_MAX } from '../../operation/fields.ts'
+import { containsWords } from './own-address.ts'
 
 /** SCORE_DEFINITION states the same values to clients. */
 const SCORES = { company_number: 1000, strict_name: 1000, relaxed_name: 960 }
@@ -28,6 +28,8 @@ export function computeScore(matchType: Candidate['match_type'], signals: Candid
 export interface QueryEvidence {
   /** Canonical: seven characters without spaces. */
   eircode?: string | undefined
+  /** Those in the text around the name. Another one than that of the record is unexplained and no conflict. */
+  typedEircodes?: readonly string[] | undefined
   /** A fragment of the address lines and the Eircode. */
   address?: string | undefined
   /** Numbers in the text around the name. One with a label is a company number. */
@@ -37,22 +39,34 @@ export interface QueryEvidence {
 /** A signal is null when the query or the record has no value to compare. */
 export function compareEvidence(
   { company_number, registered_address }: Company,
-  { eircode, address, numbers }: QueryEvidence,
+  { eircode, typedEircodes = [], address, numbers }: QueryEvidence,
 ) {
   const registered = registered_address.eircode?.replaceAll(' ', '') ?? null
   const isOwn = (digits: string) => isSameNumber(digits, company_number)
   return {
-    eircode_exact: eircode === undefined || registered === null ? null : eircode === registered,
+    eircode_exact: compareEircode(registered, eircode, typedEircodes),
     company_number_exact: [...(numbers?.labelled ?? []), ...(numbers?.others ?? [])].some(isOwn),
     address_contains: address === undefined ? null : addressContains(registered_address, address),
   }
 }
 
-/** Compares whole words. Null for a record without address lines: an Eircode cannot contradict the fragment. */
+function compareEircode(
+  registered: string | null,
+  given: string | undefined,
+  typed: readonly string[],
+): boolean | null {
+  if (registered === null) return null
+  if (given !== undefined) return given === registered
+  return typed.includes(registered) ? true : null
+}
+
+/**
+ * Compares whole words in any notation of an address. Null for a record without address lines: an Eircode cannot
+ * contradict the fragment.
+ */
 function addressContains(address: Company['registered_address'], fragment: string): boolean | null {
   const { lines, eircode } = address
-  const text = normaliseText([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '))
-  const isContained = ` ${text} `.includes(` ${normaliseText(fragment)} `)
+  const isContained = containsWords([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '), fragment)
   return isContained || (lines.length > 0 ? false : null)
 }
 

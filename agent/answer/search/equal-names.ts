@@ -5,7 +5,7 @@ import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { parseName, normaliseText, normaliseWords } from '../../../store/index/normalise-name.ts'
 import type { OperationBudget, QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { type ParsedName, splitAttachedSuffix, withoutLeadingForm } from '../../../store/index/suffixes.ts'
-import { explains } from './explained-words.ts'
+import { explain, type KnownEvidence } from './explained-words.ts'
 import type { QueryName } from './typed-name.ts'
 import { readCompany, type Register } from './register.ts'
 import { joinedKey } from '../../../store/index/name-keys.ts'
@@ -54,7 +54,8 @@ function withOtherWords(core: readonly string[]): (readonly string[])[] {
   const other = core.length > 1 ? COMPANY_WORDS.get(core.at(-1) ?? '') : undefined
   return [core, ...(other === undefined ? [] : [[...core.slice(0, -1), other]])].flatMap((words) => [
     words,
-    words[0] === 'the' ? words.slice(1) : ['the', ...words],
+    // "The The X" has a word too many.
+    words[0] !== 'the' ? ['the', ...words] : words[1] === 'the' ? words : words.slice(1),
   ])
 }
 
@@ -99,16 +100,18 @@ export function findSiblings(
 export function doubtOf(
   register: Register,
   query: QueryName,
-  { postings: budget }: QueryBudgets,
+  { known, budgets: { postings: budget } }: { known: KnownEvidence; budgets: QueryBudgets },
 ): (position: number) => boolean {
   const { names } = register
-  const { words: text, open } = query.around
+  const { around } = query
+  // Similarity compares the text before an introduced name, with and without a legal form.
+  const text = { ...around, hasForm: true }
   const sameLetters = findNamesWithLetters(register, query)
   const nameOf = (position: number) => ({ core: names.texts(position), suffix: names.suffixOf(position) })
   return (position) =>
     [...sameLetters].some((other) => other !== position) ||
-    (open.length > 0 && !explains(readCompany(register, position), query.around)) ||
-    findSiblings(register, nameOf(position), { text, budget }).length > 0
+    (!around.isEmpty && explain(register, readCompany(register, position), text, known) === 'none') ||
+    findSiblings(register, nameOf(position), { text: around.words, budget }).length > 0
 }
 
 /**

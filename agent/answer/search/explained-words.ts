@@ -1,134 +1,160 @@
 /**
- * The words around the name of a query (contract 12.10). Each needs an explanation, because no list of the words that
+ * What explains the words around a name (contract 12.10). Each needs an explanation, because no list of the words that
  * make another company is complete.
  */
 import type { Company } from '../../../store/dataset/company.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
-import { AFTER, BEFORE, NO_LETTER } from '../../operation/typed-number.ts'
-import { normaliseText, normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
-import { isNumeral } from '../../../store/index/spelling.ts'
-import { FORM_ENDS, isAmbiguousForm, withoutLeadingForm } from '../../../store/index/suffixes.ts'
+import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
+import { splitAttachedSuffix } from '../../../store/index/suffixes.ts'
+import { IRELAND } from '../../operation/typed-number.ts'
+import { hasOwnAddress, identifiesAddress, longestRun, readAddress, type OwnAddress } from './own-address.ts'
+import { findEircodes } from './identified-text.ts'
+import type { Register } from './register.ts'
+import type { TextAround } from './text-around.ts'
 
-export interface TextAround {
-  /** The words without trading and former names. The name of another company can have them. */
-  words: readonly string[]
-  /** Runs of words that only the record of the company can explain. */
-  open: readonly (readonly string[])[]
+type Phrase = readonly string[]
+
+const toPhrases = (texts: readonly string[]): readonly Phrase[] => texts.map((text) => text.split(' '))
+const listed = (texts: string) => toPhrases(texts.split(','))
+
+// Each list has the phrases of one kind, which explain themselves behind a legal form. While a name of the register has
+// them behind the name of the company, both are candidates.
+
+/** The country of the register. */
+const COUNTRY = toPhrases(IRELAND.flatMap((name) => [name, `registered in ${name}`, `incorporated in ${name}`]))
+
+/** The departments and offices to which letters and invoices are addressed. */
+const DEPARTMENTS = [
+  ...listed('head office,registered office,accounts payable,accounts receivable,fao accounts,fao finance,fao payroll'),
+  ...['accounts', 'accounts payable', 'accounts receivable', 'finance', 'payroll', 'purchasing'].flatMap((name) =>
+    toPhrases(['dept', 'department'].flatMap((word) => [`${name} ${word}`, `fao ${name} ${word}`])),
+  ),
+  ...listed('fao accounts payable,fao accounts receivable'),
+]
+
+/** The currency of the account, which invoicing programs add. */
+const CURRENCY = listed('eur')
+
+/** Words of courtesy. */
+const COURTESY = listed('please,thanks,thank you,many thanks,with thanks,kind regards,regards')
+
+const LISTED = new Map<string, Phrase[]>()
+for (const phrase of [...COUNTRY, ...DEPARTMENTS, ...CURRENCY, ...COURTESY]) {
+  const first = phrase[0]!
+  LISTED.set(first, [...(LISTED.get(first) ?? []), phrase])
 }
 
-const WORD = /[\p{L}\p{N}]+/gu
-const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
-
-/** Introduces a trading name, which the register does not hold. */
-const TRADING_AS = String.raw`${BEFORE}(?:t\s?\/\s?a|trading as)${AFTER}`
-/** Introduces the name that the company had. "Previously owned by" does not. */
-const FORMER = String.raw`${BEFORE}(?:f\s?\/\s?k\s?\/\s?a|(?:formerly|previously)(?: known as|(?!\s+(?:(?:a|an|at|by|in|of|part)|\S+ by)${AFTER})))${AFTER}`
-const INTRODUCTION = `(?:${TRADING_AS}|${FORMER})`
-/** An introduced name ends at `,`, `;`, `|` or a bracket, a dash or slash between spaces, or the next introduction. */
-const INTRODUCED = new RegExp(
-  String.raw`${INTRODUCTION}(?:\s*[:–—-]\s*)?(?:(?!\s[-–—/]\s|${INTRODUCTION})[^,;()[\]|])*`,
-  'giu',
-)
-
-/** Reads a name up to its first legal form, in its longest notation. A form that is also a word does not count. */
-export function splitAfterForm(name: string): { before: string; behind: string } {
-  let end = name.length
-  let coreLength = Number.POSITIVE_INFINITY
-  for (const { 0: word, index } of name.matchAll(WORD)) {
-    const written = name.slice(0, index + word.length)
-    // A single letter can be the last of "L.T.D."
-    if (word.length > 1 && !FORM_ENDS.has(normaliseText(word))) continue
-    const parsed = parseName(written)
-    const isForm = parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)
-    if (!isForm || parsed.core.length > coreLength) continue
-    end = index + word.length
-    coreLength = parsed.core.length
-  }
-  const behind = name.slice(end)
-  return LETTER_OR_DIGIT.test(behind) ? { before: name.slice(0, end), behind } : { before: name, behind: '' }
+/** What else is known about the company that the text is about. */
+export interface KnownEvidence {
+  /** Canonical: seven characters without spaces. */
+  eircode?: string | undefined
+  address?: string | undefined
+  /** Whether its number was given. */
+  hasNumber?: boolean
 }
 
-/** The company in "X T/A Y" and "X formerly Y": X, or after T/A Y if only Y has a legal form; and the text outside. */
-export function splitTradingName(name: string): { named: string; outside: string } {
-  const [trading, first] = [TRADING_AS, INTRODUCTION].map((source) => new RegExp(source, 'iu').exec(name))
-  if (!first || !LETTER_OR_DIGIT.test(name.slice(0, first.index))) return { named: name, outside: '' }
-  if (trading) {
-    const [before, after] = [name.slice(0, trading.index), name.slice(trading.index + trading[0].length)]
-    const isLast = parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== ''
-    if (isLast) return { named: after, outside: before }
-  }
-  return { named: name.slice(0, first.index), outside: name.slice(first.index) }
+/** `likely`: the record explains the text, but without a legal form it can be a part of another name. */
+export type Explanation = 'certain' | 'likely' | 'none'
+
+/** Whether every word around the name is explained for the company. */
+export function explain(register: Register, company: Company, around: TextAround, known: KnownEvidence): Explanation {
+  const { eircode, lines } = company.registered_address
+  const own = eircode?.replaceAll(' ', '')
+  const isOfRecord = (typed: string) => typed === own || findEircodes(lines.join('\n')).includes(typed)
+  if (around.introduced > 1 || !around.eircodes.every(isOfRecord)) return 'none'
+  const isOwnEircode = own !== undefined && [known.eircode, ...around.eircodes, ...around.agentEircodes].includes(own)
+  const isKnown = isOwnEircode || known.hasNumber === true
+  if (around.hasForm) return isExplained(register, company, around, { ...known, isKnown }) ? 'certain' : 'none'
+  // Without a legal form: the record, and numbers that are a part of no name.
+  if (around.introduced > 0 || around.hasOther || (around.careOf !== undefined && !isOwnEircode)) return 'none'
+  const address = readAddress(company)
+  const runs = around.open.map((words) => readRun(words, { address, phrases: [] }))
+  if (!runs.every(({ explained }) => explained.every(Boolean))) return 'none'
+  const isPlaced = around.open.length === 0 || identifiesAddress(runs.flatMap(({ parts }) => parts))
+  const isIdentified = isOwnEircode || (around.hasIdentity && around.open.length === 0)
+  return isPlaced && isIdentified ? 'certain' : 'likely'
 }
 
-/** Between two runs of words. */
-const BREAK = '\n'
-
-/** Removes introduced names up to their legal form: `formerly Mill Ltd now Moulin Ltd` leaves `now Moulin Ltd`. */
-function withoutIntroduced(text: string): string {
-  return text.replace(INTRODUCED, (introduced) => BREAK + splitAfterForm(introduced).behind)
+function isExplained(
+  register: Register,
+  company: Company,
+  { open, formerNames, domains, careOf }: TextAround,
+  { isKnown, address: given = '' }: KnownEvidence & { isKnown: boolean },
+): boolean {
+  if (!formerNames.every((name) => isFormerName(register, name))) return false
+  if (!domains.every((domain) => mayBeDomainOf(register, company, domain))) return false
+  if (open.length === 0 && careOf === undefined) return true
+  const address = readAddress(company)
+  const phrases = phrasesOf(company)
+  const runs = open.map((words) => readRun(words, { address, phrases, byFirstWord: LISTED }))
+  if (!runs.every(({ explained }) => explained.every(Boolean))) return false
+  const parts = runs.flatMap((run) => run.parts)
+  if (isKnown || identifiesAddress(parts)) return true
+  const isOfAgent = careOf !== undefined && ![careOf, given].some((text) => hasOwnAddress(address, text))
+  return parts.length === 0 && !isOfAgent
 }
 
-/** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
-export function readTextAround(text: string, form: string): TextAround {
-  const current = withoutIntroduced(text)
-  const runs = PATTERNS.reduce((left, replaceIn) => replaceIn(left), current)
-    .split(BREAK)
-    .map(normaliseWords)
-  const [first = [], ...others] = runs
-  const open = [withoutLeadingForm(first, form), ...others]
-  return { words: normaliseWords(current), open: open.filter(({ length }) => length > 0) }
+/** A name with a legal form, or of the register. "Previously Mary Murphy" can be said of a person. */
+function isFormerName({ names, withheld }: Register, written: string): boolean {
+  const { core, suffix } = parseName(written)
+  return core.length > 0 && (suffix !== '' || names.findExact(core).some((name) => name !== withheld))
 }
 
-/** Whether the text has a name with a legal form of its own. */
-export function hasOtherName(text: string): boolean {
-  const { core, suffix } = parseName(`x ${withoutIntroduced(text)}`)
-  return suffix !== '' && core.length > 1
-}
-
-export function explains(company: Company, { open }: TextAround): boolean {
-  return open.every((words) => explainedWords(company, words).every(Boolean))
+/** Whether a domain is the name of no other company of the register. */
+function mayBeDomainOf({ names, withheld }: Register, { company_number: own }: Company, domain: string): boolean {
+  const { core } = splitAttachedSuffix({ core: [domain], suffix: '' })
+  const keys = [domain, core.join('')].flatMap((key) => [key, key.replace('and', ''), key.replaceAll('and', '')])
+  const found = keys.flatMap((key) => (key === '' ? [] : names.findJoined(key))).filter((name) => name !== withheld)
+  return found.length === 0 || found.some((name) => names.companyNumber(name) === own)
 }
 
 /**
- * Tells for each word whether the record explains it: as a whole part of the address between commas, as one of at least
- * two words from the beginning of a line, as Eircode or status. At every word the longest run is taken. Words that
- * `isNamed` are a part of the name.
+ * Tells for each word whether the record of the company explains it. Words that `isNamed` are a part of the name, which
+ * is given with its number.
  */
 export function explainedWords(
   company: Company,
   words: readonly string[],
-  isNamed: (word: string, at: number) => boolean = () => false,
+  isNamed: (word: string, at: number) => boolean,
 ): boolean[] {
-  const phrases = phrasesOf(company)
+  return readRun(words, { address: readAddress(company), phrases: phrasesOf(company), isNamed }).explained
+}
+
+interface RunOptions {
+  address: OwnAddress
+  phrases: readonly Phrase[]
+  byFirstWord?: ReadonlyMap<string, readonly Phrase[]>
+  isNamed?: (word: string, at: number) => boolean
+}
+
+/** At every word the longest phrase or run of the address is taken. */
+function readRun(words: readonly string[], { address, phrases, byFirstWord, isNamed = () => false }: RunOptions) {
   const explained: boolean[] = []
+  const parts: OwnAddress['parts'][number][] = []
+  let isInAddress = false
   while (explained.length < words.length) {
     const at = explained.length
-    const lengths = phrases.map(({ words: wanted, least = wanted.length }) => {
-      const other = wanted.findIndex((word, offset) => !isSameWord(words[at + offset], word))
-      const length = other === -1 ? wanted.length : other
-      return length < least || (length < wanted.length && !namesPlace(wanted.slice(0, length))) ? 0 : length
-    })
-    const longest = Math.max(...lengths)
-    explained.push(...(longest === 0 ? [isNamed(words[at]!, at)] : Array.from({ length: longest }, () => true)))
+    const run = longestRun(address, words, { at, isInAddress })
+    const possible = [...phrases, ...(byFirstWord?.get(words[at]!) ?? [])]
+    const longest = possible.reduce((most, phrase) => Math.max(most, matchedLength(phrase, words, at)), 0)
+    if (run.length >= longest) parts.push(...run.parts)
+    const length = Math.max(longest, run.length)
+    isInAddress = length > 0 && run.length >= longest
+    explained.push(...(length === 0 ? [isNamed(words[at]!, at)] : Array.from({ length }, () => true)))
   }
-  return explained
+  return { explained, parts }
+}
+
+function matchedLength(phrase: Phrase, words: readonly string[], at: number): number {
+  return phrase.every((word, offset) => isSameWord(words[at + offset], word)) ? phrase.length : 0
 }
 
 function isSameWord(word = '', wanted: string): boolean {
   return word === wanted || equivalentsOf(word).has(wanted)
 }
 
-interface Phrase {
-  words: readonly string[]
-  /** The first words that suffice; by default all. */
-  least?: number
-}
-
-const COUNTY = /^\s*co(?:unty)?(?![\p{L}\p{N}])/iu
-
-function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
-  const parts = lines.flatMap((line) => line.split(',')).map((part) => normaliseWords(part.replace(COUNTY, '')))
-  const places = parts.filter(namesPlace).flatMap((place) => [place, ['co', ...place], ['county', ...place]])
+/** The Eircode, the status, and the dissolution with its date or year. */
+function phrasesOf({ registered_address: { eircode }, status, dissolved_date: dissolved }: Company): Phrase[] {
   const [year, month, day] = dissolved?.split('-') ?? []
   const dates = dissolved === null ? [] : [`${year}`, dissolved, `${day} ${month} ${year}`]
   const isDissolved = dissolved !== null || /^dissolved/i.test(status ?? '')
@@ -137,84 +163,5 @@ function phrasesOf({ registered_address: { lines, eircode }, status, dissolved_d
     ...(status === null ? [] : [status, `in ${status}`]),
     ...(isDissolved ? ['', ...dates, ...dates.map((date) => `on ${date}`)].map((date) => `dissolved ${date}`) : []),
   ]
-  return [
-    ...lines.map((_, from) => ({ words: normaliseWords([...lines.slice(from), eircode].join(' ')), least: 2 })),
-    ...[...places, ...texts.map(normaliseWords)].map((words) => ({ words })),
-  ]
-}
-
-/** "No. 1" or "Ireland" of an address explains nothing, because it can be a part of the name of another company. */
-function namesPlace(part: readonly string[]): boolean {
-  const isOther = (word: string) => !isNumeral(word) && !/^(?:and|ireland|number|the)$/.test(word)
-  return part.some((word) => word.length > 2 && [word, ...equivalentsOf(word)].every(isOther))
-}
-
-type Replace = (text: string) => string
-
-/** Replaces what a pattern finds, if the check accepts it. */
-function pattern(source: string, isValid: (found: string) => boolean = () => true): Replace {
-  const expression = new RegExp(source, 'giu')
-  return (text) => text.replace(expression, (found) => (isValid(found) ? BREAK : found))
-}
-
-const digitsOf = (text: string) => text.replace(/[^0-9]/g, '').length
-const hasDigits = (least: number, most: number) => (text: string) => digitsOf(text) >= least && digitsOf(text) <= most
-const NUMBER = `(?:registration|reg|number|no|nr|id)`
-const LABELS = [
-  String.raw`(?:invoice|inv|reference|ref|order|p\.?o\.?)${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)?`,
-  String.raw`(?:customer|client|account|a\/c)${NO_LETTER}*(?:${NUMBER}|ref)${AFTER}${NO_LETTER}*`,
-]
-/** Check digits of IBAN and LEI are 02 to 98. */
-const CHECK = '(?!0[01]|99)[0-9]{2}'
-const AMOUNT = String.raw`[0-9](?:[0-9.,']*[0-9])?(?:k|m|bn)?`
-
-const PATTERNS: readonly Replace[] = [
-  // An e-mail or web address
-  pattern(
-    String.raw`(?:${BEFORE}(?:e-?mail|e|web(?:site)?|w)\s?[.:]\s*)?(?:https?:\/\/[^\s.]+\.\S+|${BEFORE}(?:www\.[^\s.]+\.\S+|[\w.+-]+@[\w.-]+\w|(?:[a-z0-9-]+\.)+(?:ie|com|net|org|eu|co\.uk)${AFTER}))`,
-  ),
-  pattern(
-    String.raw`${BEFORE}(?:iban${NO_LETTER}*)?[A-Z]{2}${CHECK}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?${AFTER}`,
-    (found) => isIban(found.replace(/^iban/iu, '').replace(/[^A-Z0-9]/giu, '')),
-  ),
-  pattern(
-    String.raw`${BEFORE}(?:lei${NO_LETTER}*)?[A-Z0-9]{18}${CHECK}${AFTER}`,
-    (found) => modulo97(found.slice(-20)) === 1,
-  ),
-  // A VAT number
-  pattern(
-    String.raw`${BEFORE}(?:vat${AFTER}${NO_LETTER}*(?:${NUMBER}${AFTER}${NO_LETTER}*)*[a-z]{0,2}\s?[0-9][0-9a-z+*]{4,12}|ie\s?[0-9][0-9a-z+*][0-9]{5}[a-w][a-i]?)${AFTER}`,
-  ),
-  pattern(String.raw`${BEFORE}(?:${LABELS.join('|')})[a-z]{0,4}[-/]?[0-9][\w/-]{2,}${AFTER}`),
-  // "USD 2" can be the name of a series
-  pattern(
-    String.raw`(?:[€£$]|${BEFORE}(?:eur|gbp|usd))\s?${AMOUNT}${AFTER}|${BEFORE}${AMOUNT}\s?(?:[€£$]|(?:eur|gbp|usd|euros?)${AFTER})`,
-    (found) => /[€£$]/.test(found) || digitsOf(found) >= 3,
-  ),
-  // A telephone number: with a label, international, Irish
-  pattern(
-    String.raw`${BEFORE}(?:telephone|tel|phone|ph|mobile|mob|fax|[tmpf](?=[.:]))${AFTER}[^\p{L}\p{N}+(]*[+(]?[0-9][0-9\s()./-]{4,}[0-9]${AFTER}`,
-    hasDigits(6, 15),
-  ),
-  pattern(String.raw`(?:\+|${BEFORE}00)\s?\(?[1-9][0-9\s()./-]{6,}[0-9]${AFTER}`, hasDigits(8, 17)),
-  pattern(
-    String.raw`\(?${BEFORE}0[1-9][0-9]{0,2}\)?[\s/-]?[0-9]{3,4}[\s-]?[0-9]{3,4}(?:[\s-]?[0-9]{1,4})?${AFTER}`,
-    hasDigits(9, 11),
-  ),
-  // "& others", "& Anor"
-  pattern(String.raw`(?:[&+]|${BEFORE}and)\s*(?:others|ors|another|anor)${AFTER}`),
-]
-
-/** ISO 7064, as check digits of IBAN and LEI use it: letters are numbers from 10 on. */
-function modulo97(text: string): number {
-  let rest = 0
-  for (const character of text) {
-    const value = parseInt(character, 36)
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
-  }
-  return rest
-}
-
-function isIban(text: string): boolean {
-  return modulo97(text.slice(4) + text.slice(0, 4)) === 1
+  return texts.map(normaliseWords)
 }

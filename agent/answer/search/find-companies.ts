@@ -2,6 +2,7 @@
  * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. Unless `isTruncated`, the
  * result equals that of scoring every name.
  */
+import type { Company } from '../../../store/dataset/company.ts'
 import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { findContainedWords } from '../../../store/index/containing.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
@@ -23,7 +24,8 @@ import {
   isEqualWhenJoined,
   joinedNames,
 } from './equal-names.ts'
-import { explains } from './explained-words.ts'
+import { explain, type Explanation } from './explained-words.ts'
+import type { TextAround } from './text-around.ts'
 import { readCompany, type Register } from './register.ts'
 import { highestScore, scoreCandidates, type Search } from './score-candidates.ts'
 import {
@@ -129,19 +131,63 @@ function addDecidingNames(search: Search, name: QueryName): (typeof CERTAINTIES)
  * every word of the text is explained for one of the companies. Returns whether a name equals the one before the text.
  */
 function addNamedNames(search: Search, query: QueryName): boolean {
-  const { named, around } = query
-  if (named === undefined) return false
-  const { register, top, scored, budgets } = search
-  const equal = findEqualNames(register, query, [named], search)
-  const isExplained = [...equal.values()].some(({ company }) => explains(company, around))
-  if (isExplained) addEqualNames(search, equal)
-  const siblings = findSiblings(register, named, { text: around.words, budget: budgets.postings })
-  for (const position of [...(isExplained ? [] : equal.keys()), ...siblings]) {
-    if (!search.accepts(position) || !budgets.records.take(1)) continue
-    scored.add(position)
-    top.add(buildCandidate(readCompany(register, position), search.query, isExplained ? EQUAL : DOUBTFUL))
+  const { register, budgets } = search
+  const { named, around, textBehind } = query
+  if (named !== undefined) {
+    const equal = findEqualNames(register, query, [named], search)
+    const siblings = findSiblings(register, named, { text: around.words, budget: budgets.postings })
+    const companies = Array.from(equal.values(), ({ company }) => company)
+    const isExplained = explainFor(search, companies, around) === 'certain'
+    addWithText(search, [...equal.keys(), ...siblings], { around, isExplained })
+    if (equal.size > 0) return true
   }
-  return equal.size > 0
+  return textBehind !== undefined && addBeginning(search, query.normal.split(' '), textBehind)
+}
+
+/**
+ * Adds the longest name with which a text without a legal form begins, if the record explains the other words. Returns
+ * whether it is certain that they are no part of the name.
+ */
+function addBeginning(
+  search: Search,
+  words: readonly string[],
+  textBehind: NonNullable<QueryName['textBehind']>,
+): boolean {
+  for (let count = words.length - 1; count > 0; count -= 1) {
+    const found = search.register.names.findExact(words.slice(0, count)).filter(search.accepts)
+    const around = found.length === 0 ? undefined : textBehind(count)
+    if (around === undefined) continue
+    const companies = found.flatMap((name) =>
+      search.budgets.records.take(1) ? [readCompany(search.register, name)] : [],
+    )
+    const explanation = explainFor(search, companies, around)
+    if (explanation === 'none') continue
+    addWithText(search, found, { around, isExplained: explanation === 'certain' })
+    return explanation === 'certain'
+  }
+  return false
+}
+
+/** The best explanation of a text for one of the companies. */
+function explainFor({ register, query }: Search, companies: readonly Company[], around: TextAround): Explanation {
+  const explanations = new Set(companies.map((company) => explain(register, company, around, query)))
+  return EXPLANATIONS.find((each) => explanations.has(each)) ?? 'none'
+}
+
+const EXPLANATIONS: readonly Explanation[] = ['certain', 'likely']
+
+/** Adds companies as equal if every word around the name is explained, else as doubtful. */
+function addWithText(
+  { register, query, top, scored, budgets, accepts }: Search,
+  positions: readonly number[],
+  { around, isExplained }: { around: TextAround; isExplained: boolean },
+): void {
+  for (const position of positions) {
+    if (!accepts(position) || !budgets.records.take(1)) continue
+    scored.add(position)
+    const evidence = isExplained ? { ...query, typedEircodes: [...around.eircodes, ...around.agentEircodes] } : query
+    top.add(buildCandidate(readCompany(register, position), evidence, isExplained ? EQUAL : DOUBTFUL))
+  }
 }
 
 const EQUAL = { matchType: 'relaxed_name', similarity: 1, exact: 'relaxed_name' } as const
@@ -157,7 +203,7 @@ function addEqualNames({ query, top, scored }: Search, equal: ReturnType<typeof 
 /** Adds names that do not equal the query. Returns whether one that could be among the best was left out. */
 function addNamesLike(search: Search, name: QueryName): boolean {
   const { scored, top, isSearch } = search
-  const isDoubtful = doubtOf(search.register, name, search.budgets)
+  const isDoubtful = doubtOf(search.register, name, { known: search.query, budgets: search.budgets })
   addJoinedNames(search, name, isDoubtful)
   const asked = { ...name.similar, isDoubtful }
   const isTruncated = isSearch && addContainingNames(search, asked)

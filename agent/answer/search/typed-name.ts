@@ -2,7 +2,15 @@
 import { normaliseWords, parseName } from '../../../store/index/normalise-name.ts'
 import { isAmbiguousForm, splitMisspeltSuffix, type ParsedName } from '../../../store/index/suffixes.ts'
 import { findTypedNumbers, readTypedNumber, type TypedNumber, type TypedNumbers } from '../../operation/typed-number.ts'
-import { hasOtherName, readTextAround, splitAfterForm, splitTradingName, type TextAround } from './explained-words.ts'
+import {
+  hasOtherName,
+  readTextAround,
+  splitAfterForm,
+  splitCareOf,
+  splitTradingName,
+  withoutLeadingCareOf,
+  type TextAround,
+} from './text-around.ts'
 import { rewriteTypedText, unescapeText } from './typed-text.ts'
 
 export interface QueryName {
@@ -14,6 +22,8 @@ export interface QueryName {
   named: ParsedName | undefined
   /** The text outside `named` and `similar`. */
   around: TextAround
+  /** The text around a name of so many normalised words with which the text begins; undefined with a legal form. */
+  textBehind: ((words: number) => TextAround | undefined) | undefined
   /** The name as similarity search reads it. */
   similar: ParsedName
   /** The number, if the text is nothing else. */
@@ -35,22 +45,45 @@ export function parseQueryName(written: string): QueryName {
   const whole = parseName(text, words)
   const parse = (part: string) => (part === text ? whole : parseName(part))
   const isAmbiguous = isAmbiguousForm(words, whole)
-  const name = findTypedNumbers(text).rest.replace(CUT_FORM, (_, limited) =>
+  const typed = findTypedNumbers(text)
+  const rewritten = rewriteTypedText(text)
+  const name = typed.rest.replace(CUT_FORM, (_, limited) =>
     limited === undefined ? 'designated activity company' : 'limited',
   )
-  const { before, behind } = splitAfterForm(name)
-  const compared = behind !== '' && hasOtherName(behind) ? name : before
-  const { named, outside } = splitTradingName(compared)
-  const similar = splitMisspeltSuffix(parse(rewriteTypedText(named)))
-  const [, form, rest] = similar.suffix === '' ? (LEADING_FORM.exec(named) ?? []) : []
+  const unled = withoutLeadingCareOf(name)
+  const subject = unled === undefined ? splitCareOf(name) : { text: unled, careOf: '' }
+  const { before, behind } = splitAfterForm(subject.text)
+  const compared = behind !== '' && hasOtherName(behind) ? subject.text : before
+  const trading = splitTradingName(before)
+  const similarText = compared === before ? trading.named : splitTradingName(compared).named
+  const similar = splitMisspeltSuffix(parse(rewriteTypedText(similarText)))
+  const [, form, rest] = similar.suffix === '' ? (LEADING_FORM.exec(similarText) ?? []) : []
+  const named = before === text ? undefined : parse(before)
+  const around = readTextAround(trading.outside + behind, (named ?? whole).suffix, subject.careOf)
   return {
     normal: words.join(' '),
     // "Cnoc Sé" without its accent: the last word is part of the name.
     whole: isAmbiguous ? [whole, { core: words, suffix: '' }] : [whole],
-    named: before === text ? undefined : parse(before),
-    around: readTextAround(outside + behind, parse(before).suffix),
+    named,
+    around,
+    textBehind: around.hasForm ? undefined : (count) => readBehind(text, count, words),
     similar: form === undefined ? similar : parseName(`${rest} ${form}`),
     number: readTypedNumber(text),
-    numbers: findTypedNumbers(rewriteTypedText(text)),
+    numbers: rewritten === text ? typed : findTypedNumbers(rewritten),
   }
+}
+
+const WORD = /[\p{L}\p{N}]+/gu
+
+function readBehind(text: string, count: number, words: readonly string[]): TextAround | undefined {
+  const beginning = words.slice(0, count).join(' ')
+  // Only "&" and "+" make words that are not in the text.
+  const first = count - 1 - (text.match(/[&+]/g)?.length ?? 0)
+  for (const { 0: word, index } of Array.from(text.matchAll(WORD)).slice(Math.max(0, first))) {
+    const end = index + word.length
+    if (normaliseWords(text.slice(0, end)).join(' ') !== beginning) continue
+    const { text: behind, careOf } = splitCareOf(text.slice(end))
+    return readTextAround(behind, '', careOf)
+  }
+  return undefined
 }

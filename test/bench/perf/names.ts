@@ -107,7 +107,11 @@ function exhaustiveOf({ dataset: { snapshot } }: { dataset: { snapshot: Snapshot
     const query = parseQueryName(text)
     const register = { snapshot, names: index }
     const equal = findEqualNames(register, query, query.whole, limits)
-    const measure = searchMeasure(index, query.similar, doubtOf(register, query, openQueryBudgets()))
+    const measure = searchMeasure(
+      index,
+      query.similar,
+      doubtOf(register, query, { known: {}, budgets: openQueryBudgets() }),
+    )
     const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
     const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
     const scored = measured.flatMap(({ name, similarity }) => {

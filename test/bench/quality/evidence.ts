@@ -48,7 +48,7 @@ export function otherNumberWithEvidence(random: Random, company: BenchCompany): 
 }
 
 /** One comma-separated part of an address line. */
-export function pickFragment(lines: readonly string[], random: Random): string | undefined {
+function pickFragment(lines: readonly string[], random: Random): string | undefined {
   const parts = lines
     .flatMap((line) => line.split(','))
     .map((part) => part.trim())
