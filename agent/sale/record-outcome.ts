@@ -2,6 +2,7 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { DiskSpaceError } from '../../store/files/disk-space.ts'
+import { LostFileError } from '../../store/files/environment.ts'
 import {
   refused,
   refusedPayment,
@@ -47,8 +48,8 @@ export function outcomeUnknown(waitMs = 0): Refused {
 
 /**
  * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign
- * a second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused
- * instead.
+ * a second payment after any other error. A sale that did not begin, because the disk is nearly full or the log is
+ * gone, is refused instead.
  */
 export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
   try {
@@ -56,7 +57,9 @@ export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>)
   } catch (cause) {
     report('sale_failed', cause)
     // Thrown before the record is written, so nothing was sent to the facilitator.
-    return cause instanceof DiskSpaceError ? refused({ code: 'overloaded' }) : outcomeUnknown()
+    return cause instanceof DiskSpaceError || cause instanceof LostFileError
+      ? refused({ code: 'overloaded' })
+      : outcomeUnknown()
   }
 }
 

@@ -215,7 +215,11 @@ async function startAdmin(
     // The default port is probably in use by another service on this machine. Run without the address.
     if (isDefaultPort) return report('admin_port_unusable', cause)
     // The message of the system does not say which of the two addresses of the service it means.
-    throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
+    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const found = isTaken ? `: another program uses ${address.port}` : ''
+    throw new ConfigError(`ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine${found}`, {
+      cause,
+    })
   })
 }
 

@@ -1,6 +1,17 @@
 /** Opens LMDB environments. Refuses one that is damaged, has another kind or has another layout version. */
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { CorruptRecordError } from './checksum.ts'
@@ -10,6 +21,11 @@ import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 /** A part of the store cannot be used. The message is one line for the operator. */
 export class StoreError extends Error {
   override name = 'StoreError'
+}
+
+/** The file of an open environment is no longer at its path. Nothing was written. */
+export class LostFileError extends StoreError {
+  override name = 'LostFileError'
 }
 
 interface OpenOptions {
@@ -59,11 +75,26 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   const environment = openFolder(options)
   try {
     checkLayout(environment, options)
+    places.set(folder, placeOf(folder))
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
     throw toStoreError(`${folder}: cannot be read or written`, cause)
   }
+}
+
+/** Device and inode of the file of each folder when it was last opened. */
+const places = new Map<string, string | undefined>()
+
+function placeOf(folder: string): string | undefined {
+  const stats = statSync(dataFile(folder), { throwIfNoEntry: false })
+  return stats && `${stats.dev} ${stats.ino}`
+}
+
+/** @throws LostFileError if the file of a folder that this process has open was removed, moved or replaced */
+export function checkPlace(folder: string): void {
+  if (places.has(folder) && placeOf(folder) !== places.get(folder))
+    throw new LostFileError(`${folder}: its open file was removed, moved or replaced; stop the service and restore it`)
 }
 
 function openFolder({ folder, kind, readOnly = false }: OpenOptions): RootDatabase<unknown, string> {

@@ -8,7 +8,7 @@ import { asBinary } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
-import { awaitWrite, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
+import { awaitWrite, checkPlace, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
 import {
   finishedKey,
   OWNER_KEY,
@@ -83,10 +83,12 @@ export class LmdbResponseLog implements MoveSource {
   })
   readonly #now: () => Date
   readonly #checkReserve: () => void
+  readonly #folder: string
   #isClosed = false
 
   constructor(dataDirectory: string, { readOnly = false, now = () => new Date(), freeBytes }: LmdbLogOptions = {}) {
     const folder = responsesFolder(dataDirectory)
+    this.#folder = folder
     this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
     const environment = openEnvironment({ folder, kind: 'responses', readOnly })
     this.#opened = openRanges(environment)
@@ -143,6 +145,7 @@ export class LmdbResponseLog implements MoveSource {
   }
 
   async checkWritable(): Promise<void> {
+    checkPlace(this.#folder)
     await this.#ranges.environment.put('probe', Date.now())
   }
 
@@ -179,6 +182,7 @@ export class LmdbResponseLog implements MoveSource {
   }
 
   async claim(record: ResponseRecord): Promise<Claim> {
+    checkPlace(this.#folder)
     this.#checkReserve()
     const { identity, payment_id } = record
     return this.#transact((): Claim => {

@@ -57,6 +57,9 @@ export class ServiceMetrics {
   /** The other default metrics of prom-client cost more than a scrape may (`bench perf`, "scrape"). */
   constructor() {
     this.addGauge('process_resident_memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss())
+    // The name and the value of prom-client.
+    const startedAt = Math.round(Date.now() / 1_000 - process.uptime())
+    this.addGauge('process_start_time_seconds', 'Start of the process, in seconds since 1970', () => startedAt)
     const delay = monitorEventLoopDelay()
     delay.enable()
     this.addGauge('nodejs_eventloop_lag_p99_seconds', 'p99 of the delay of timers since the last scrape', () => {

@@ -1,6 +1,8 @@
 /** Checks of the dataset: its age and retrieval, and real answers from snapshot, name index and journal. */
 import { existsSync } from 'node:fs'
 import { isUrl } from '../../../store/base/url-policy.ts'
+import { checkPlace } from '../../../store/files/environment.ts'
+import { catalogFolder, historyFolder } from '../../../store/files/layout.ts'
 import { datasetStatus } from '../../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../../store/dataset/snapshot.ts'
 import { DAY_MS } from '../../../store/base/day.ts'
@@ -21,7 +23,8 @@ const EXPECTED: ReadonlySet<string> = new Set(['source_data_conflict', 'query_to
 /** Each measure reads others. */
 const RECORDS = 3
 
-export function checkDataset({ catalog, now, running }: Subject): Finding[] {
+export function checkDataset({ catalog, config, now, running }: Subject): Finding[] {
+  checkPlace(catalogFolder(config.dataDirectory))
   const dataset = catalog()?.current()
   if (!dataset) return running ? failed('there is no dataset: see retrieval') : passed('none is stored yet')
   const hours = Math.floor((now().getTime() - Date.parse(dataset.source.retrieved_at)) / 3_600_000)
@@ -61,6 +64,8 @@ function judgeRetrieval(
 
 export function checkSnapshot(subject: Subject): Finding[] {
   const served = subject.catalog()
+  const folder = served?.current()?.snapshot.folder
+  if (folder !== undefined) checkPlace(folder)
   if (served?.retrieval() && !served.current())
     return failed('the snapshot cannot be read: delete it, and import again')
   return answerEach(subject, lookup, (company_number) => ({ company_number }))
@@ -73,8 +78,10 @@ export function checkNameIndex(subject: Subject): Finding[] {
   })
 }
 
-export const checkJournal = (subject: Subject): Finding[] =>
-  answerEach(subject, history, (company_number) => ({ company_number }))
+export function checkJournal(subject: Subject): Finding[] {
+  checkPlace(historyFolder(subject.config.dataDirectory))
+  return answerEach(subject, history, (company_number) => ({ company_number }))
+}
 
 /** Answers an operation for random records, as a sale does. A damaged store throws. */
 function answerEach(

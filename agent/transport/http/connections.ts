@@ -182,7 +182,8 @@ export class Connections {
     } else if (request.headers['x-forwarded-for'] !== undefined) {
       this.#report(
         'proxy_not_trusted',
-        'X-Forwarded-For is sent and TRUST_PROXY is 0, so all clients of the proxy share one budget',
+        // The log has no other characters of a text.
+        'X-Forwarded-For is sent and TRUST_PROXY is 0',
       )
     }
     const { prefixes } = connection

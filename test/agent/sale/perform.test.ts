@@ -12,6 +12,7 @@ import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payment/headers.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
+import { LostFileError } from '../../../store/files/environment.ts'
 import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { FORGERIES } from '../../bench/load/forgeries.ts'
@@ -504,13 +505,17 @@ describe('a sale', () => {
     expect(await stateOf()).to.equal('settling')
   })
 
-  it('[8.13] is overloaded and not begun when the disk is nearly full, and the payment stays usable', async () => {
-    const repair = breakLog({ claim: () => Promise.reject(new DiskSpaceError('less than 64 MiB are free')) })
-    expect(summarize(await sale.lookup(payment))).to.equal('overloaded')
-    expect([await stateOf(), sale.count('settle')]).to.deep.equal([undefined, 0])
-    repair()
-    expect(summarize(await sale.lookup(payment))).to.equal('answer')
-  })
+  for (const [name, fault] of [
+    ['the disk is nearly full', new DiskSpaceError('less than 64 MiB are free')],
+    ['the log was removed', new LostFileError('its open file was removed')],
+  ] as const)
+    it(`[8.13, 14.12] is overloaded and not begun when ${name}, and the payment stays usable`, async () => {
+      const repair = breakLog({ claim: () => Promise.reject(fault) })
+      expect(summarize(await sale.lookup(payment))).to.equal('overloaded')
+      expect([await stateOf(), sale.count('settle')]).to.deep.equal([undefined, 0])
+      repair()
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
 
   it('is not sold when remote calls took so long that the authorization nearly expired', async () => {
     const validBefore = Number(payment.payload.authorization.validBefore)

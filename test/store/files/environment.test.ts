@@ -2,13 +2,13 @@
  * Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
-import { openEnvironment, StoreError } from '../../../store/files/environment.ts'
+import { checkPlace, LostFileError, openEnvironment, StoreError } from '../../../store/files/environment.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const KINDS = Object.keys(LAYOUT_VERSION) as EnvironmentKind[]
@@ -35,6 +35,27 @@ describe('an LMDB environment', () => {
   }
 
   const data = () => readFile(join(folder, 'data.mdb'))
+
+  const LOSSES: [name: string, lose: () => Promise<unknown>][] = [
+    ['removed', () => rm(folder, { recursive: true })],
+    ['moved with its folder', () => rename(directory, `${directory}.moved`)],
+    [
+      'replaced by a copy',
+      async () => {
+        await copyFile(join(folder, 'data.mdb'), join(directory, 'copy'))
+        await rename(join(directory, 'copy'), join(folder, 'data.mdb'))
+      },
+    ],
+  ]
+  for (const [name, lose] of LOSSES)
+    it(`[14.12] is lost when its open file was ${name}`, async () => {
+      const environment = openEnvironment({ folder, kind: 'catalog' })
+      await environment.put('key', 1)
+      checkPlace(folder)
+      await lose()
+      expect(() => checkPlace(folder)).to.throw(LostFileError)
+      await environment.close()
+    })
 
   function refusal(work: () => unknown): string {
     try {

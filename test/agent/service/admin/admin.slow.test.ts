@@ -188,7 +188,8 @@ describe('the admin address', function () {
     expect(second.reports.map(([event]) => event)).to.deep.equal(['admin_port_unusable'])
     await second.stop()
     const refused = await taken(false).catch((cause: unknown) => cause)
-    expect(refused).to.include({ message: 'ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine' })
+    const rule = 'ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine'
+    expect(refused).to.include({ message: `${rule}: another program uses ${port}` })
   })
 
   it('is not ready while the disk of PostgreSQL is full, and ready again afterwards', async function () {

@@ -3,7 +3,7 @@
  * the cause; its metrics are scraped once for each minute, and promtool evaluates the alerting rules on them.
  */
 import { execFile, spawnSync } from 'node:child_process'
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -56,6 +56,8 @@ let service: TestService
 let laterMs = 0
 let passedMs = 0
 let isDown = false
+/** The starts of a process that is started again and again. */
+let startsAgain = 0
 const now = () => new Date(Date.now() + laterMs)
 const requests = () => buyOverTransports(() => service)
 const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
@@ -194,6 +196,26 @@ const SCENARIOS: Record<string, Scenario> = {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
         await sleep(20)
       }
+    },
+  },
+  CompanyAgentRestarts: {
+    each: async () => {
+      startsAgain += 1
+    },
+  },
+  'response log critical with a removed file': {
+    before: buyOnce,
+    cause: () => rm(responsesFolder(service.directory), { recursive: true }),
+  },
+  'snapshot critical with a removed file': {
+    // A retrieval would build it again.
+    cause: async () => rm(join(service.directory, await snapshotFolder()), { recursive: true }),
+  },
+  'journal critical with a replaced file': {
+    cause: async () => {
+      const file = join(service.directory, 'history', 'data.mdb')
+      await rename(file, `${file}.old`)
+      await copyFile(`${file}.old`, file)
     },
   },
   'response log critical': {
@@ -352,7 +374,8 @@ async function scrape(used: ReadonlySet<string>): Promise<Samples> {
   const samples: Samples = new Map([[up, response ? '1' : '0']])
   for (const line of (await response?.text())?.split('\n') ?? []) {
     const [, series = '', name = '', value = ''] = /^((\w+)(?:\{.*\})?) (\S+)$/.exec(line) ?? []
-    if (used.has(name)) samples.set(series, value)
+    if (used.has(name))
+      samples.set(series, name === 'process_start_time_seconds' ? String(Number(value) + startsAgain) : value)
   }
   return samples
 }
@@ -380,6 +403,14 @@ function unitTest(selector: string, scrapes: readonly Samples[], isSilentFirst: 
   }
 }
 
+/** What promtool prints of tests that fail. */
+function testRules(file: string): Promise<string> {
+  return promisify(execFile)('promtool', ['test', 'rules', file]).then(
+    () => '',
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+  )
+}
+
 /** `disk critical` and any words after it, or the name of an alert. */
 function selectorOf(scenario: string): string {
   const [, check, severity] = /^(.+?) (critical|warning)/.exec(scenario) ?? []
@@ -395,11 +426,12 @@ describe('the alerts', function () {
   before(async function () {
     if (spawnSync('promtool', ['--version'], { timeout: 10_000 }).status !== 0) return this.skip()
     directory = await makeTemporaryDirectory()
-    used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs)_\w+/g))
+    used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs|process)_\w+/g))
   })
   afterEach(async () => {
     laterMs = 0
     isDown = false
+    startsAgain = 0
     for (const end of cleanUp) await end()
     cleanUp = []
   })
@@ -417,6 +449,94 @@ describe('the alerts', function () {
         expect(isTested, `${name} ${severity}`).to.equal(true)
       }
   })
+
+  const FAILS = 'company_agent_check_ok{check="chain",severity="critical"}'
+  const FAILING = 'company_agent_check_failing_seconds{check="chain",severity="critical"}'
+  const UP = 'up{job="irish-company-agent",instance="1"}'
+  const UP_TWO = 'up{job="irish-company-agent",instance="2"}'
+  const START = 'process_start_time_seconds{instance="1"}'
+  const OK_ONE = 'company_agent_check_ok{check="chain",severity="critical",instance="1"}'
+  /** Of a scrape each 15 seconds. */
+  const samplesOf = (count: number, valueAt: (seconds: number) => number | string) =>
+    Array.from({ length: count }, (_, index) => valueAt(index * 15)).join(' ')
+  const lives = (seconds: number) => seconds % 60 < 45
+  /** The rule, the series, the minute at which it fires or stays silent, and whether it fires. */
+  const SERIES: [name: string, alert: string, series: Record<string, string>, minute: number, fires: boolean][] = [
+    [
+      'fails in 110 of every 150 seconds',
+      'CompanyAgentCheckFails',
+      {
+        [FAILS]: samplesOf(60, (at) => (at % 150 < 110 ? 0 : 1)),
+        [FAILING]: samplesOf(60, (at) => (at % 150 < 110 ? at % 150 : 0)),
+      },
+      10,
+      true,
+    ],
+    [
+      'fails for 45 seconds once',
+      'CompanyAgentCheckFails',
+      {
+        [FAILS]: samplesOf(60, (at) => (at >= 300 && at < 345 ? 0 : 1)),
+        [FAILING]: samplesOf(60, (at) => (at >= 300 && at < 345 ? at - 300 : 0)),
+      },
+      6,
+      false,
+    ],
+    [
+      'lives for 45 of every 60 seconds',
+      'CompanyAgentRestarts',
+      {
+        [UP]: samplesOf(60, (at) => (lives(at) ? 1 : 0)),
+        [START]: samplesOf(60, (at) => (lives(at) ? Math.floor(at / 60) : 'stale')),
+        [OK_ONE]: samplesOf(60, (at) => (lives(at) ? 1 : 'stale')),
+      },
+      10,
+      true,
+    ],
+    [
+      'ends after 45 seconds and starts again every five minutes',
+      'CompanyAgentRestarts',
+      {
+        [UP]: samplesOf(120, (at) => (at % 300 < 45 ? 1 : 0)),
+        [START]: samplesOf(120, (at) => (at % 300 < 45 ? Math.floor(at / 300) : 'stale')),
+        [OK_ONE]: samplesOf(120, (at) => (at % 300 < 45 ? 1 : 'stale')),
+      },
+      20,
+      true,
+    ],
+    [
+      'is deployed twice in an hour',
+      'CompanyAgentRestarts',
+      {
+        [UP]: samplesOf(240, () => 1),
+        [START]: samplesOf(240, (at) => Math.floor(at / 1_500)),
+        [OK_ONE]: samplesOf(240, () => 1),
+      },
+      59,
+      false,
+    ],
+    [
+      'is one of two that Prometheus does not know any more',
+      'CompanyAgentUnwatched',
+      {
+        [UP]: samplesOf(240, () => 1),
+        [UP_TWO]: samplesOf(240, (at) => (at < 2_400 ? 1 : 'stale')),
+        [OK_ONE]: samplesOf(240, () => 1),
+      },
+      45,
+      true,
+    ],
+  ]
+  for (const [name, alert, series, minute, fires] of SERIES)
+    it(`[14.12] ${fires ? 'fire' : 'are silent'} for a process or check that ${name}`, async () => {
+      const file = join(directory, 'series.yml')
+      const expr = `count(ALERTS{alertname="${alert}",alertstate="firing"})`
+      const input_series = Object.entries(series).map(([key, values]) => ({ series: key, values }))
+      const exp_samples = fires ? [{ labels: '{}', value: 1 }] : []
+      const test = { interval: '15s', input_series, promql_expr_test: [{ expr, eval_time: `${minute}m`, exp_samples }] }
+      await writeFile(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '15s', tests: [test] }))
+      expect(await testRules(file)).to.equal('')
+    })
 
   // In CI a part of them, which the commit chooses.
   const count = Number(process.env['ALERTS_TESTED'] ?? Infinity)
@@ -445,11 +565,7 @@ describe('the alerts', function () {
       const file = join(directory, 'test.yml')
       // YAML includes JSON.
       await writeFile(file, JSON.stringify(unitTest(selectorOf(scenario), scrapes, cause !== undefined)))
-      const failed = await promisify(execFile)('promtool', ['test', 'rules', file]).then(
-        () => '',
-        ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
-      )
-      expect(failed).to.equal('')
+      expect(await testRules(file)).to.equal('')
     })
   }
 })
