@@ -1,18 +1,19 @@
-/** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
+/** A faulty HTTP facilitator, whose transfers are on the ledger, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
-import type { TransferTrial } from '../../agent/settlement/chain/token.ts'
-import type { NonceState } from '../../agent/settlement/decide.ts'
 import { TRANSFER_REVERTED } from '../../agent/settlement/facilitator/facilitator.ts'
-import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
+import { authorizationOf, facilitatorOf, type SentPayment } from './remotes/facilitator.ts'
+import { transactionOf, type Ledger, type LedgerAccount } from './remotes/ledger.ts'
 
-const TRANSACTION = `0x${'cd'.repeat(32)}`
+const OTHER_TRANSACTION = `0x${'99'.repeat(32)}`
 const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
 
 interface FacilitatorCall {
   payer: string
+  /** The transaction of the payment, which need not exist. */
+  transaction: string
   /** Counts the settlements of the payment, from 1. */
   attempt: number
   response: ServerResponse
@@ -31,11 +32,16 @@ interface FacilitatorFault {
   expected: readonly [first: string, retry: string, restarted: string]
   /** Transfers to the receiver in the end. */
   transfers: 0 | 1
-  /** What the token does with the transfer when a refusal is checked. Default: it lacks the funds. */
-  trial?: TransferTrial
+  /** The payer from the settlement on. */
+  account?: LedgerAccount
 }
 
-const success = (payer: string) => ({ success: true, transaction: TRANSACTION, network: testTerms.network, payer })
+const success = ({ payer, transaction }: Pick<FacilitatorCall, 'payer' | 'transaction'>) => ({
+  success: true,
+  transaction,
+  network: testTerms.network,
+  payer,
+})
 const failure = (errorReason: string, transaction = '') => ({
   success: false,
   errorReason,
@@ -49,10 +55,10 @@ function send(response: ServerResponse, status: number, body: unknown, type = 'a
 
 type Answer = (call: FacilitatorCall) => void
 const reply =
-  (body: (payer: string) => unknown, status = 200, type?: string): Answer =>
-  ({ payer, response }) =>
-    send(response, status, body(payer), type)
-const wrong = (change: object) => reply((payer) => ({ ...success(payer), ...change }))
+  (body: (call: FacilitatorCall) => unknown, status = 200, type?: string): Answer =>
+  (call) =>
+    send(call.response, status, body(call), type)
+const wrong = (change: object) => reply((call) => ({ ...success(call), ...change }))
 const redirect =
   (status: number): Answer =>
   ({ response, request }) =>
@@ -68,8 +74,13 @@ const DONE = '200'
 const PAID = { chain: 'paid', expected: [DONE, DONE, DONE], transfers: 1 } as const
 /** Nothing was sent. A retry settles again, which succeeds with a correct facilitator. */
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
-/** Refused, and the token reverts the transfer. */
-const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
+/** Refused, and the payer has no money any more. */
+const REFUSED = {
+  chain: 'untouched',
+  account: { balance: 0 },
+  expected: [FAILED, FAILED, FAILED],
+  transfers: 0,
+} as const
 /** Never paid. The refusal needs two observations of the chain that are a minute apart. */
 const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
 
@@ -83,15 +94,14 @@ export const FAULTS: FacilitatorFault[] = [
   {
     name: 'success with another transaction',
     ...PAID,
-    settle: wrong({ transaction: `0x${'99'.repeat(32)}` }),
+    settle: wrong({ transaction: OTHER_TRANSACTION }),
   },
   { name: 'success without a payer', ...PAID, settle: wrong({ payer: undefined }) },
   { name: 'success with an invalid transaction hash', ...LOST, settle: wrong({ transaction: 'hello' }) },
   {
     name: 'success with a duplicate name',
     ...LOST,
-    settle: ({ payer, response }) =>
-      send(response, 200, JSON.stringify(success(payer)).replace('{', '{"success":true,')),
+    settle: reply((call) => JSON.stringify(success(call)).replace('{', '{"success":true,')),
   },
   { name: 'insufficient funds', ...REFUSED, settle: reply(() => failure('insufficient_funds')) },
   { name: 'insufficient funds as 400', ...REFUSED, settle: reply(() => failure('insufficient_funds'), 400) },
@@ -99,15 +109,23 @@ export const FAULTS: FacilitatorFault[] = [
   {
     name: 'insufficient funds, with its pending transaction',
     ...PENDING,
-    settle: reply(() => failure('insufficient_funds', TRANSACTION)),
+    settle: reply(({ transaction }) => failure('insufficient_funds', transaction)),
   },
   {
     name: 'no answer, then insufficient funds while the transaction is pending',
     ...PENDING,
     settle: (call) => (call.attempt === 1 ? reset(call) : reply(() => failure('insufficient_funds'))(call)),
   },
-  { name: 'pending, and mined later', ...PAID, settle: reply(() => failure('settlement_pending', TRANSACTION)) },
-  { name: 'pending, and dropped', ...LOST, settle: reply(() => failure('settlement_pending', TRANSACTION)) },
+  {
+    name: 'pending, and mined later',
+    ...PAID,
+    settle: reply(({ transaction }) => failure('settlement_pending', transaction)),
+  },
+  {
+    name: 'pending, and dropped',
+    ...LOST,
+    settle: reply(({ transaction }) => failure('settlement_pending', transaction)),
+  },
   {
     name: 'nonce used by a third party for the payment',
     ...PAID,
@@ -131,13 +149,12 @@ export const FAULTS: FacilitatorFault[] = [
     settle: reply(() => failure(TRANSFER_REVERTED)),
     expected: [UNKNOWN, UNKNOWN, UNKNOWN],
     transfers: 0,
-    trial: 'other',
+    account: { revert: 'Pausable: paused' },
   },
   {
     name: 'an invalid signature that the token accepts',
     ...LOST,
     settle: reply(() => failure('invalid_exact_evm_signature')),
-    trial: 'made',
   },
   { name: 'a refusal for a policy', ...LOST, settle: reply(() => failure('address_kyt_denied')) },
   { name: 'success as 500', ...PAID, settle: reply(success, 500) },
@@ -160,53 +177,48 @@ export const FAULTS: FacilitatorFault[] = [
 ]
 
 interface TrackedPayment {
-  payTo: string
   fault: FacilitatorFault
-  /** The nonce on chain. */
-  nonceState: NonceState
   settlements: number
-  transfers: number
   /** Sent to the facilitator to be settled. */
   authorization?: AuthorizationFields
-  /** How often its nonce was read. */
-  reads: number
 }
 
-/** One facilitator and one chain for many payments. The nonce of a payment selects its fault. */
-export async function startFaultyFacilitator(now: () => Date) {
+/** One facilitator for many payments. The nonce of a payment selects its fault. */
+export async function startFaultyFacilitator(ledger: Ledger) {
   const payments = new Map<string, TrackedPayment>()
   const unexpectedRequests: string[] = []
+  const facilitator = facilitatorOf(ledger)
   let isCorrect = false
 
-  function settle(paid: TrackedPayment, authorization: AuthorizationFields): void {
-    const kind = isCorrect ? 'paid' : paid.fault.chain
-    paid.authorization = authorization
-    if (paid.nonceState.nonce !== 'free' || kind === 'untouched' || kind === 'pending') return
-    const { from, value } = authorization
-    if (kind === 'paid') paid.transfers += 1
-    const to = kind === 'paid' ? paid.payTo : from
-    const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
-    paid.nonceState = kind === 'cancelled' ? { nonce: kind, isFinal: true } : { nonce: 'used', transfer, isFinal: true }
+  function change({ chain, account = {} }: FacilitatorFault, authorization: AuthorizationFields): void {
+    const { from } = authorization
+    ledger.accounts.set(from.toLowerCase(), account)
+    if (chain === 'paid') ledger.transfer(authorization)
+    if (chain === 'burned') ledger.transfer({ ...authorization, to: from })
+    if (chain === 'cancelled') ledger.cancel(authorization)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const verb = request.url
     if (verb !== '/verify' && verb !== '/settle') {
       unexpectedRequests.push(`${request.method} ${verb}`)
-      return send(response, 200, success(OTHER_PAYER))
+      return send(response, 200, success({ payer: OTHER_PAYER, transaction: OTHER_TRANSACTION }))
     }
-    const body = (await readBody(request)) as { paymentPayload: { payload: { authorization: AuthorizationFields } } }
-    const { authorization } = body.paymentPayload.payload
+    const { paymentPayload, paymentRequirements } = (await readBody(request)) as SentPayment
+    const authorization = authorizationOf(paymentPayload)
     const paid = payments.get(authorization.nonce)
     if (!paid) return send(response, 404, {})
-    const call = { payer: authorization.from, attempt: 0, response, request }
-    if (verb === '/verify') {
-      const verify = isCorrect ? undefined : paid.fault.verify
-      return verify ? verify(call) : send(response, 200, { isValid: true, payer: call.payer })
-    }
-    settle(paid, authorization)
-    if (!isCorrect) return paid.fault.settle({ ...call, attempt: (paid.settlements += 1) })
-    return send(response, 200, paid.transfers === 1 ? success(call.payer) : failure('invalid_transaction_state'))
+    const { from: payer, nonce } = authorization
+    const call = { payer, transaction: transactionOf(nonce), attempt: paid.settlements + 1, response, request }
+    if (verb === '/verify')
+      return !isCorrect && paid.fault.verify
+        ? paid.fault.verify(call)
+        : send(response, 200, await facilitator.verify(paymentPayload))
+    if (isCorrect) return send(response, 200, await facilitator.settle(paymentPayload, paymentRequirements))
+    paid.settlements += 1
+    paid.authorization = authorization
+    change(paid.fault, authorization)
+    return paid.fault.settle(call)
   }
 
   const server = createServer((request, response) => {
@@ -216,29 +228,15 @@ export async function startFaultyFacilitator(now: () => Date) {
 
   return {
     url: listening.url,
-    chain: chainOf(now, (nonce) => {
-      const payment = payments.get(nonce)
-      if (payment) payment.reads += 1
-      const found = payment?.nonceState ?? freeAt(now())
-      return found.nonce === 'free' ? { ...freeAt(now()), trial: payment?.fault.trial } : found
-    }),
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
-    add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
-      void payments.set(nonce, { fault, payTo, nonceState: freeAt(now()), settlements: 0, transfers: 0, reads: 0 }),
-    transfers: (nonce: string) => payments.get(nonce)?.transfers,
-    reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
+    add: (nonce: string, fault: FacilitatorFault) => void payments.set(nonce, { fault, settlements: 0 }),
     /** After this, the facilitator answers without faults, and the pending transactions are mined. */
     repair() {
       isCorrect = true
-      for (const paid of payments.values())
-        if (paid.fault.chain === 'pending' && paid.authorization) settle(paid, paid.authorization)
+      for (const { fault, authorization } of payments.values())
+        if (fault.chain === 'pending' && authorization) ledger.transfer(authorization)
     },
     stop: () => listening.close(),
   }
-}
-
-/** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
-function freeAt(now: Date): Extract<NonceState, { nonce: 'free' }> {
-  return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

@@ -3,7 +3,6 @@ import type { Chain } from '../../agent/settlement/chain/chain.ts'
 import type { TransferTrial } from '../../agent/settlement/chain/token.ts'
 import type { Observation } from '../../agent/settlement/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/settlement/chain/view.ts'
-import type { NonceState } from '../../agent/settlement/decide.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n
@@ -44,29 +43,3 @@ export const WORKING = {
   // No log shows a transfer, so each payment is decided on its own.
   findTransfers: async (queries) => queries.map(() => undefined),
 } satisfies Partial<Chain>
-
-/** A chain on which every block is final at once, and that shows this state of each nonce. */
-export function chainOf(now: () => Date, nonceStateOf: (nonce: string) => Promise<NonceState> | NonceState): Chain {
-  return {
-    ...WORKING,
-    async observe(payments) {
-      const found = await Promise.all(payments.map(async ({ nonce }) => nonceStateOf(nonce)))
-      const states = found.map((state) => ({
-        isNonceUsed: state.nonce !== 'free',
-        trial: state.nonce === 'free' ? state.trial : undefined,
-      }))
-      const observation = observationOf(now(), payments, states)
-      const [first] = found
-      // Before a sale no block is recorded, and the newest block is as old as the clock.
-      const isRecorded = payments[0]?.recordedBlock !== undefined
-      const time = isRecorded && first?.nonce === 'free' ? first.time : observation.time
-      // A settlement of this second is in a final block.
-      const finalTime = first?.nonce === 'free' ? first.finalTime : observation.time + 1n
-      return { ...observation, time, final: { number: observation.number, time: finalTime } }
-    },
-    async findUse({ nonce }) {
-      const found = await nonceStateOf(nonce)
-      return found.nonce === 'free' ? { nonce: 'unclear' } : found
-    },
-  }
-}

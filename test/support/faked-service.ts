@@ -1,16 +1,17 @@
-/** The whole service on a free port, with a fake facilitator and a fake chain that accept every payment and count. */
+/** The whole service on a free port, with a facilitator without faults and a chain of one ledger. */
 import { readConfig } from '../../agent/service/config.ts'
 import { logEvents, openLog } from '../../agent/service/log.ts'
 import type { HttpServerLimits } from '../../agent/service/http-server.ts'
-import type { Externals } from '../../agent/service/externals.ts'
 import { startService } from '../../agent/service/service.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { loadDescription } from './openapi-check.ts'
-import { chainOf } from './fake-chain.ts'
 import { REGISTER } from './fixtures.ts'
 import { importByCommand } from './import-by-command.ts'
 import { signQuote, testTerms } from './payments.ts'
-import { settledReply } from './sale-harness.ts'
+import { readLedger } from './remotes/chain-node.ts'
+import { facilitatorOf } from './remotes/facilitator.ts'
+import { Ledger } from './remotes/ledger.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 
@@ -43,21 +44,6 @@ interface FakedOptions {
   beforeSettlement?: () => Promise<void>
 }
 
-/** A facilitator that accepts every payment, and a chain without a transfer. */
-function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () => Promise<void> }): Externals {
-  return {
-    facilitator: {
-      verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
-      settle: async (payload) => {
-        await onSettle()
-        return { ...settledReply(payload), network: payload.accepted.network }
-      },
-    },
-    chain: chainOf(now, () => ({ nonce: 'free', time: BigInt(Math.floor(now().getTime() / 1000)), finalTime: 0n })),
-    payTo: testTerms.payTo,
-  }
-}
-
 export async function startFakedService({
   environment = {},
   now = () => new Date(),
@@ -67,7 +53,6 @@ export async function startFakedService({
   beforeSettlement = async () => undefined,
 }: FakedOptions = {}) {
   const directory = await makeTemporaryDirectory()
-  let settled = 0
   let recorded = 0
   /** The log lines. */
   const lines: LogLine[] = []
@@ -76,15 +61,15 @@ export async function startFakedService({
   )
   const defaults = { PORT: '0', ADMIN_PORT: 'off', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }
   const config = readConfig({ DATA_DIR: directory, ...defaults, ...environment })
+  const { chainId } = DEPLOYMENTS[config.mode]
+  const ledger = new Ledger({ unfinalBlocks: 0, chainId, now: () => now().getTime() })
   const service = await startService({
     config,
-    externals: acceptingExternals({
-      now,
-      async onSettle() {
-        await beforeSettlement()
-        settled += 1
-      },
-    }),
+    externals: {
+      facilitator: facilitatorOf(ledger, beforeSettlement),
+      chain: readLedger(ledger, now),
+      payTo: testTerms.payTo,
+    },
     openLog: async ({ dataDirectory }) => {
       const log = new LmdbResponseLog(dataDirectory, { now })
       const claim = log.claim.bind(log)
@@ -111,7 +96,7 @@ export async function startFakedService({
     lines,
     /** The log lines of failures. */
     failures: () => lines.filter(({ msg }) => msg !== 'sale'),
-    counts: () => ({ settled, recorded }),
+    counts: () => ({ settled: ledger.nonces.length + ledger.repeated, recorded }),
     pay: signQuote,
     stop: () => service.stop(),
   }

@@ -101,7 +101,7 @@ async function fromWallets(account: LedgerAccount): Promise<Attack> {
 const SINGLE_ATTACKS = {
   'one junk payment on 2,200 connections': async (): Promise<Attack> => {
     const token = DOMAIN.verifyingContract
-    const accounts = { [token]: { codeBytes: 1_000, isRefused: true } }
+    const accounts = { [token]: { codeBytes: 1_000, revert: 'FiatTokenV2: invalid signature' } }
     return { accounts, connections: 2_200, requests: [paying(await junk(token, 130))] }
   },
   'random payers and signatures': async (): Promise<Attack> => ({

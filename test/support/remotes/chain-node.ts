@@ -1,5 +1,6 @@
 /** The fake chain node: the JSON-RPC methods that the service calls, answered from the ledger or the simulation. */
 import { numberToHex, pad } from 'viem'
+import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { TRANSFER } from '../../../agent/settlement/chain/event-logs.ts'
 import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
 import type { Ledger, LedgerTransfer } from './ledger.ts'
@@ -23,6 +24,12 @@ interface RpcRequest {
   id: number
   method: string
   params: unknown[]
+}
+
+/** The chain of the ledger as the service reads it, from a node that has every block. */
+export function readLedger(ledger: Ledger, now: () => Date): Chain {
+  const rpc = async (method: string, params: readonly unknown[] = []) => replyTo(showLedger(ledger), method, params)
+  return readChainWith([rpc], { chainId: ledger.chainId, now })
 }
 
 /** The replies to one request or to a batch. */
@@ -71,8 +78,8 @@ export function showLedger(ledger: Ledger, newest = ledger.newest): ShownChain {
     final: newest - ledger.unfinalBlocks,
     block: (number) => (number > newest ? undefined : ledger.block(number)),
     stateOf: (payer, nonce) => {
-      const { codeBytes = 0, balance = BALANCE, isRefused } = ledger.noteObserved(payer)
-      return { codeBytes, balance, isUsed: toShown(ledger.transferOf(nonce)) !== undefined, isRefused }
+      const { codeBytes = 0, balance = BALANCE, revert } = ledger.noteObserved(payer)
+      return { codeBytes, balance, isUsed: toShown(ledger.transferOf(nonce)) !== undefined, revert }
     },
     spends: ({ from, to }, nonces) => {
       if (to > newest) throw new RpcError({ code: -32_000, message: 'block range extends beyond the head' })

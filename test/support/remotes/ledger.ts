@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto'
 import { DOMAIN } from '../eip3009.ts'
 import type { AuthorizationFields } from '../payments.ts'
-import type { NodeBlock } from './wire.ts'
+import type { NodeBlock, NodeSpend } from './wire.ts'
 
 export interface LedgerTransfer {
-  authorization: AuthorizationFields
+  authorization: AuthorizationFields & Pick<NodeSpend, 'kind'>
   /** Hash of its transaction, which has no other transfer. */
   transaction: string
   block: number
@@ -19,8 +19,8 @@ export interface LedgerAccount {
   codeBytes?: number
   /** In the smallest unit. A transfer reduces it. */
   balance?: number
-  /** Whether the wallet contract rejects every signature. */
-  isRefused?: boolean
+  /** The text with which the token reverts each transfer from it. */
+  revert?: string
   /** Milliseconds that a settlement of its payments takes. */
   settleMs?: number
   /** Whether it has no money any more when its payment is settled. */
@@ -76,29 +76,13 @@ export class Ledger {
     return [...this.#byNonce.keys()]
   }
 
-  /** Whether the payer has the amount. */
-  canPay({ from, value }: AuthorizationFields): boolean {
-    return (this.accounts.get(from.toLowerCase())?.balance ?? Infinity) >= Number(value)
-  }
-
-  /** Whether the payer still has the amount after the facilitator has verified the payment. */
-  canSettle(authorization: AuthorizationFields): boolean {
-    const account = this.accounts.get(authorization.from.toLowerCase())
-    if (account?.isEmptiedAfterVerify === true) account.balance = 0
-    return this.canPay(authorization)
+  accountOf(address: string): LedgerAccount {
+    return this.accounts.get(address.toLowerCase()) ?? {}
   }
 
   noteObserved(payer: string): LedgerAccount {
     this.observed.set(payer, (this.observed.get(payer) ?? 0) + 1)
-    return this.accounts.get(payer) ?? {}
-  }
-
-  settleMsOf({ from }: AuthorizationFields): number {
-    return this.accounts.get(from.toLowerCase())?.settleMs ?? 0
-  }
-
-  isUsed(nonce: string): boolean {
-    return this.#byNonce.has(nonce)
+    return this.accountOf(payer)
   }
 
   transferOf(nonce: string): LedgerTransfer | undefined {
@@ -117,18 +101,32 @@ export class Ledger {
 
   /** Undefined if the nonce was used before. */
   transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
+    const transfer = this.#use(authorization, block)
+    const account = this.accountOf(authorization.from)
+    if (transfer && account.balance !== undefined) account.balance -= Number(authorization.value)
+    return transfer
+  }
+
+  cancel(authorization: AuthorizationFields): void {
+    this.#use({ ...authorization, to: authorization.from, kind: 'cancel' }, this.newest)
+  }
+
+  #use(authorization: LedgerTransfer['authorization'], block: number): LedgerTransfer | undefined {
     const { nonce } = authorization
     if (this.#byNonce.has(nonce)) {
       this.repeated += 1
       return undefined
     }
-    const account = this.accounts.get(authorization.from.toLowerCase())
-    if (account?.balance !== undefined) account.balance -= Number(authorization.value)
-    const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`
+    const transaction = transactionOf(nonce)
     const transfer = { authorization, transaction, block }
     this.#byNonce.set(nonce, transfer)
     this.#byTransaction.set(transaction, transfer)
     this.#byBlock.set(block, [...(this.#byBlock.get(block) ?? []), transfer])
     return transfer
   }
+}
+
+/** The hash of the transaction that uses a nonce. */
+export function transactionOf(nonce: string): string {
+  return `0x${createHash('sha256').update(nonce).digest('hex')}`
 }

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json as readJson } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../listen.ts'
-import { testTerms, type AuthorizationFields } from '../payments.ts'
+import { testTerms } from '../payments.ts'
 import { answerRpc } from './chain-node.ts'
+import { facilitatorOf, type SentPayment } from './facilitator.ts'
 import { Ledger, type LedgerAccount } from './ledger.ts'
 
 interface RemotesOptions {
@@ -22,6 +23,10 @@ export interface Remotes extends AsyncDisposable {
 
 export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }: RemotesOptions): Promise<Remotes> {
   const ledger = new Ledger({ unfinalBlocks })
+  const facilitator = facilitatorOf(ledger, async ({ from }) => {
+    await sleep(ledger.accountOf(from).settleMs ?? 0)
+    if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
+  })
   const server = createServer((request, response) => void answer(request, response))
   // By default a connection is closed after five seconds without a request.
   server.keepAliveTimeout = 60_000
@@ -47,41 +52,21 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
       case '/repeated':
         return ledger.repeated
       case '/verify':
-        return verify(authorizationIn(body))
+        return facilitator.verify((body as SentPayment).paymentPayload)
       case '/settle':
-        return settle(authorizationIn(body))
+        return settle(body as SentPayment)
       default:
         return { kinds: [{ x402Version: 2, scheme: 'exact', network: testTerms.network }], extensions: [], signers: {} }
     }
   }
 
-  function verify(authorization: AuthorizationFields) {
-    const { from: payer } = authorization
-    const isRefused = ledger.accounts.get(payer.toLowerCase())?.isRefused ?? false
-    if (isRefused) return { isValid: false, invalidReason: 'invalid_exact_evm_payload_signature', payer }
-    if (!ledger.canPay(authorization)) return { isValid: false, invalidReason: 'insufficient_funds', payer }
-    return { isValid: true, payer }
-  }
-
-  async function settle(authorization: AuthorizationFields) {
-    await sleep(ledger.settleMsOf(authorization))
+  async function settle({ paymentPayload, paymentRequirements }: SentPayment) {
+    const reply = await facilitator.settle(paymentPayload, paymentRequirements)
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
-    const common = { network: testTerms.network, payer: authorization.from }
-    if (!ledger.canSettle(authorization))
-      return { success: false, errorReason: 'insufficient_funds', transaction: '', ...common }
-    const transfer = ledger.transfer(authorization)
-    if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
-    return transfer
-      ? { success: true, transaction: transfer.transaction, ...common }
-      : { success: false, errorReason: 'transaction_failed', transaction: '', ...common }
+    return reply
   }
 
   return { url: listening.url, ledger, [Symbol.asyncDispose]: async () => listening.close() }
-}
-
-function authorizationIn(body: unknown): AuthorizationFields {
-  const { paymentPayload } = body as { paymentPayload: { payload: { authorization: AuthorizationFields } } }
-  return paymentPayload.payload.authorization
 }
 
 /** The configuration of a service that uses these remotes. */

@@ -40,8 +40,8 @@ export interface ViewedState {
   codeBytes: number
   balance: number | bigint
   isUsed: boolean
-  /** The token or the wallet refuses every transfer. */
-  isRefused?: boolean | undefined
+  /** The text with which the token reverts every transfer. */
+  revert?: string | undefined
 }
 
 interface ViewedChain {
@@ -82,13 +82,14 @@ export function toView(data: string, { chainId, newest, hashOf, stateOf }: Viewe
   return `0x${[...head, checkedHash, word(outcome), ...offsets, word(reasonLength), text.toString('hex'), ...list].join('')}`
 }
 
-/** Why the token reverts a transfer. Undefined if it makes the transfer. Signatures are valid unless refused. */
+/** Why the token reverts a transfer. Undefined if it makes the transfer. Signatures are valid. */
 function revertOf(transfer: string, { time }: NodeBlock, state: ViewedState | undefined): string | undefined {
   const [, , value = '', after = '', before = ''] = transfer.match(/.{64}/g) ?? []
   if (time <= Number(`0x${after}`)) return 'FiatTokenV2: authorization is not yet valid'
   if (time >= Number(`0x${before}`)) return 'FiatTokenV2: authorization is expired'
   if (state?.isUsed === true) return 'FiatTokenV2: authorization is used or canceled'
-  if (!state || state.isRefused === true) return 'FiatTokenV2: invalid signature'
+  if (!state) return 'FiatTokenV2: invalid signature'
+  if (state.revert !== undefined) return state.revert
   return BigInt(state.balance) < BigInt(`0x${value}`) ? 'ERC20: transfer amount exceeds balance' : undefined
 }
 
