@@ -2,20 +2,23 @@
 import { expect } from 'chai'
 import { paymentIdentity } from '../../agent/payment/binding.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import { randomFor } from '../support/random.ts'
 import { readChainWith } from '../../agent/settlement/chain/chain.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import { RpcError, type Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../../agent/settlement/rpc/post-json.ts'
-import { LaggingChain } from '../support/lagging-chain.ts'
-import { signedPayment, testTerms, type AuthorizationFields } from '../support/payments.ts'
+import { signedPayment, testTerms } from '../support/payments.ts'
+import { nodeOf } from '../support/remotes/chain-node.ts'
+import { authorizationOf, type SentPayment } from '../support/remotes/facilitator.ts'
+import { Ledger } from '../support/remotes/ledger.ts'
 import { codeOf, SaleHarness } from '../support/sale-harness.ts'
 import { pausesOnly } from '../support/timers.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
+const BLOCK_MS = 2_000
 const MINUTE_MS = 60_000
 const RUN_MS = 10_000
-/** Blocks of the fake chain are final after fifteen minutes. */
+/** On Base about 15 minutes. */
+const UNFINAL_BLOCKS = 450
 const FINAL_MS = 15 * MINUTE_MS
 const END_MS_MAX = 4 * MINUTE_MS
 const AGAIN_MS = 100_000
@@ -23,27 +26,25 @@ const AGAIN_MS = 100_000
 describe('[5.7.8] a payment that expires', () => {
   let sale: SaleHarness
   let clock: number
-  let right: LaggingChain
+  let right: Ledger
+  let rightNode: Rpc
 
   beforeEach(async () => {
-    clock = Math.floor(Date.now() / 1000) * 1000
+    // The time of a block.
+    clock = Math.floor(Date.now() / BLOCK_MS) * BLOCK_MS
     sale = await SaleHarness.open()
     sale.now = () => new Date(clock)
-    right = open(chainId)
+    right = open()
+    rightNode = nodeOf(right)
   })
   afterEach(() => sale.close())
 
-  function open(id: number, lag = 0): LaggingChain {
-    const wait = () => Promise.resolve()
-    return new LaggingChain({
-      chainId: id,
-      blockMs: 2_000,
-      lags: [lag],
-      now: () => clock,
-      random: randomFor(1, 0, 0),
-      wait,
-    })
-  }
+  const open = (id: number = chainId) =>
+    new Ledger({ unfinalBlocks: UNFINAL_BLOCKS, chainId: id, blockMs: BLOCK_MS, now: () => clock })
+
+  /** Puts the transfer into the next block. */
+  const sendOn = (ledger: Ledger, payload: SentPayment['paymentPayload']) =>
+    ledger.transfer(authorizationOf(payload), ledger.newest + 1)
 
   function useNodes(...nodes: Rpc[]): void {
     const chain = readChainWith(nodes, { chainId, now: sale.now, pause: () => Promise.resolve() })
@@ -64,11 +65,11 @@ describe('[5.7.8] a payment that expires', () => {
       Promise.reject(cause)
   /** Refuses only the view. */
   const withoutView: Rpc = (method, params) =>
-    method === 'eth_call' ? Promise.reject(new RpcError({ code: -32_000, message: 'no' })) : right.rpc(method, params)
+    method === 'eth_call' ? Promise.reject(new RpcError({ code: -32_000, message: 'no' })) : rightNode(method, params)
 
   /** Its newest final block stays the first one. */
   const withoutFinality: Rpc = (method, params) =>
-    right.rpc(method, params?.[0] === 'finalized' ? ['0x1', false] : params)
+    rightNode(method, params?.[0] === 'finalized' ? ['0x1', false] : params)
 
   /** Sells without a settlement, and reconciles until the payment ends. Returns the time after its final block. */
   async function expire(offsetMs = 0): Promise<number | undefined> {
@@ -94,35 +95,35 @@ describe('[5.7.8] a payment that expires', () => {
     'that hangs': () => failing(new DOMException('late', 'TimeoutError')),
     'that limits the rate': () => failing(new RateLimited('30')),
     'without the view': () => withoutView,
-    'of another chain': () => open(1).rpc,
+    'of another chain': () => nodeOf(open(1)),
     'whose final block does not advance': () => withoutFinality,
-    'that is 100 blocks behind': () => open(chainId, 100).rpc,
+    'that is 100 blocks behind': () => nodeOf(right, 100),
   }
   for (const [name, openSecond] of Object.entries(SECOND_NODES))
     for (const position of ['first', 'second'] as const)
       it(`ends within four minutes with a node ${name}, as the ${position} one`, async () => {
-        const nodes = [openSecond(), right.rpc]
+        const nodes = [openSecond(), rightNode]
         useNodes(...(position === 'first' ? nodes : nodes.toReversed()))
         expect(await expire()).to.be.at.most(END_MS_MAX)
       })
 
   it('ends within four minutes with one node, whenever its final block is', async () => {
     for (let offset = -120; offset <= 0; offset += 15) {
-      useNodes(right.rpc)
+      useNodes(rightNode)
       expect(await expire(offset * 1000)).to.be.at.most(END_MS_MAX)
     }
   })
 
   it('ends at the first observation with two nodes that agree', async () => {
-    useNodes(right.rpc, open(chainId).rpc)
+    useNodes(rightNode, nodeOf(open()))
     expect(await expire()).to.equal(0)
   })
 
   it('does not end while one of three nodes shows its transfer', async () => {
-    const other = open(chainId)
-    useNodes(right.rpc, open(chainId).rpc, other.rpc)
+    const other = open()
+    useNodes(rightNode, nodeOf(open()), nodeOf(other))
     sale.script.settle = async (payload) => {
-      other.send((payload.payload as { authorization: AuthorizationFields }).authorization)
+      sendOn(other, payload)
       throw new Error('no reply')
     }
     const payment = await signedPayment()
@@ -137,13 +138,12 @@ describe('[5.7.8] a payment that expires', () => {
   for (const id of [chainId, 1])
     for (const errorReason of [undefined, 'settlement_pending', 'insufficient_funds'])
       it(`[5.7.2, 5.7.15] is never refused after ${errorReason ?? 'success'} while a node of chain ${id} does not show its transfer`, async () => {
-        useNodes(open(id).rpc, right.rpc)
+        useNodes(nodeOf(open(id)), rightNode)
         let transaction: string | undefined
-        sale.script.settle = async ({ payload }) => {
-          const { authorization } = payload as { authorization: AuthorizationFields }
-          transaction ??= right.send(authorization)
+        sale.script.settle = async (payload) => {
+          transaction ??= sendOn(right, payload)?.transaction
           clock += 2_000
-          const common = { transaction, network: testTerms.network, payer: authorization.from }
+          const common = { transaction, network: testTerms.network, payer: authorizationOf(payload).from }
           return { ...common, success: !errorReason, ...(errorReason && { errorReason }) }
         }
         const payment = await signedPayment()
@@ -163,12 +163,12 @@ describe('[5.7.8] a payment that expires', () => {
 
   for (const isPoorOnBoth of [true, false])
     it(`[5.7.14, 5.7.15] ${isPoorOnBoth ? 'is refused if' : 'is not refused unless'} both nodes show that its payer has no money`, async () => {
-      const other = open(chainId)
-      useNodes(right.rpc, other.rpc)
-      sale.script.settle = async ({ payload }) => {
-        const { from } = (payload as { authorization: AuthorizationFields }).authorization
+      const other = open()
+      useNodes(rightNode, nodeOf(other))
+      sale.script.settle = async (payload) => {
+        const { from } = authorizationOf(payload)
         for (const each of isPoorOnBoth ? [right, other] : [right])
-          each.ledger.accounts.set(from.toLowerCase(), { balance: 0 })
+          each.accounts.set(from.toLowerCase(), { balance: 0 })
         clock += 2_000
         return { success: false, errorReason: 'insufficient_funds', transaction: '', network: testTerms.network }
       }
@@ -181,18 +181,18 @@ describe('[5.7.8] a payment that expires', () => {
     })
 
   it('[5.7.14] is answered by the node that shows it, although its block was recorded from another chain', async () => {
-    const wrong = open(chainId)
+    const wrong = nodeOf(open())
     // Other blocks at the same heights.
-    const renamed: Rpc = async (method, params) => renameHashes(await wrong.rpc(method, params))
+    const renamed: Rpc = async (method, params) => renameHashes(await wrong(method, params))
     useNodes(renamed)
     sale.script.settle = async (payload) => {
-      right.send((payload.payload as { authorization: AuthorizationFields }).authorization)
+      sendOn(right, payload)
       throw new Error('no reply')
     }
     const payment = await signedPayment()
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     clock += AGAIN_MS
-    useNodes(right.rpc)
+    useNodes(rightNode)
     expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })
 })

@@ -1,41 +1,50 @@
 /** How many calls to the node sales and open payments cost. */
 import { expect } from 'chai'
 import { readChainWith } from '../../../agent/settlement/chain/chain.ts'
-import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
-import { randomFor } from '../../support/random.ts'
-import { LaggingChain } from '../../support/lagging-chain.ts'
-import { signedPayment, type AuthorizationFields } from '../../support/payments.ts'
+import type { Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
+import { signedPayment } from '../../support/payments.ts'
+import { nodeOf } from '../../support/remotes/chain-node.ts'
+import { authorizationOf, type SentPayment } from '../../support/remotes/facilitator.ts'
+import { Ledger } from '../../support/remotes/ledger.ts'
 import { codeOf, settledReply, useSale } from '../../support/sale-harness.ts'
 
-const { chainId } = DEPLOYMENTS.testnet
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
+/** On Base about 15 minutes. */
+const UNFINAL_BLOCKS = 450
 /** Longer than the time until a block is final. */
 const FINAL_MS = 20 * MINUTE_MS
 
 describe('the calls to the node', () => {
   const sale = useSale()
-  let chain: LaggingChain
+  let ledger: Ledger
+  let calls: number
   let clock: number
 
   beforeEach(async () => {
     clock = Date.now()
     sale.now = () => new Date(clock)
-    const wait = () => Promise.resolve()
-    chain = new LaggingChain({ chainId, blockMs: 2_000, lags: [0], now: () => clock, random: randomFor(1, 0, 0), wait })
-    const payments = { ...sale.context.payments, chain: readChainWith([chain.rpc], { chainId, now: sale.now }) }
-    sale.context.payments = payments
+    calls = 0
+    ledger = new Ledger({ unfinalBlocks: UNFINAL_BLOCKS, now: () => clock })
+    const node = nodeOf(ledger)
+    const counted: Rpc = (...call) => {
+      calls += 1
+      return node(...call)
+    }
+    const chain = readChainWith([counted], { chainId: ledger.chainId, now: sale.now })
+    sale.context.payments = { ...sale.context.payments, chain }
   })
 
-  const send = (payload: unknown) =>
-    chain.send((payload as { payload: { authorization: AuthorizationFields } }).payload.authorization)
+  /** Puts the transfer into the next block. */
+  const send = (payload: SentPayment['paymentPayload']) =>
+    ledger.transfer(authorizationOf(payload), ledger.newest + 1)?.transaction ?? ''
 
   /** The calls since the last call of this function. */
   function takeCalls(): number {
-    const { calls } = chain
-    chain.calls = 0
-    return calls
+    const taken = calls
+    calls = 0
+    return taken
   }
 
   function openReconciler() {

@@ -2,7 +2,7 @@
 import { numberToHex, pad } from 'viem'
 import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain.ts'
 import { TRANSFER } from '../../../agent/settlement/chain/event-logs.ts'
-import { RpcError } from '../../../agent/settlement/rpc/json-rpc.ts'
+import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
 import type { Ledger, LedgerTransfer } from './ledger.ts'
 import {
   isShown,
@@ -28,8 +28,12 @@ interface RpcRequest {
 
 /** The chain of the ledger as the service reads it, from a node that has every block. */
 export function readLedger(ledger: Ledger, now: () => Date): Chain {
-  const rpc = async (method: string, params: readonly unknown[] = []) => replyTo(showLedger(ledger), method, params)
-  return readChainWith([rpc], { chainId: ledger.chainId, now })
+  return readChainWith([nodeOf(ledger)], { chainId: ledger.chainId, now })
+}
+
+/** A node that is a number of blocks behind. */
+export function nodeOf(ledger: Ledger, behind = 0): Rpc {
+  return async (method, params = []) => replyTo(showLedger(ledger, ledger.newest - behind), method, params)
 }
 
 /** The replies to one request or to a batch. */

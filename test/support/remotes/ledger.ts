@@ -99,7 +99,7 @@ export class Ledger {
     return blocks.flatMap((block) => this.#byBlock.get(block) ?? [])
   }
 
-  /** Undefined if the nonce was used before. */
+  /** Undefined if the nonce was used before. The block may be a later one, as that of a pending transaction. */
   transfer(authorization: AuthorizationFields, block = this.newest): LedgerTransfer | undefined {
     const transfer = this.#use(authorization, block)
     const account = this.accountOf(authorization.from)
