@@ -23,6 +23,8 @@ export interface CliContext {
   interrupted: () => AbortSignal
   /** Makes this process one that gives way to the service, for example when memory runs out. */
   runInBackground: () => Promise<void>
+  /** Ends the process when the command has ended, also if a call that was aborted still waits for the service. */
+  endAtOnce: () => void
 }
 
 export interface CommandContext extends CliContext {

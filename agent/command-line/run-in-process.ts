@@ -1,5 +1,5 @@
 /** Runs a program with the arguments, the streams and the environment of the process, and sets its exit status. */
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline/promises'
@@ -26,6 +26,7 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     written.catch(() => undefined)
     taken.catch(() => undefined)
   }
+  let isEndedAtOnce = false
   process.exitCode = await run(process.argv.slice(2), {
     environment: process.env,
     print,
@@ -38,7 +39,9 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     confirm,
     interrupted,
     runInBackground,
+    endAtOnce: () => void (isEndedAtOnce = true),
   })
+  if (isEndedAtOnce) process.exit()
 }
 
 async function confirm(question: string): Promise<boolean> {
@@ -55,6 +58,8 @@ async function confirm(question: string): Promise<boolean> {
 
 function interrupted(): AbortSignal {
   const controller = new AbortController()
+  // Each row of a list that is being bought listens.
+  setMaxListeners(0, controller.signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const abort = (received: NodeJS.Signals) => {
     for (const signal of signals) process.off(signal, abort)

@@ -1,5 +1,5 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
-import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'
@@ -16,7 +16,7 @@ import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './buyer.ts'
 import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { describeOutcome, EXIT_UNDELIVERED, exitStatusOf, toMoment } from './outcome.ts'
+import { describeOutcome, EXIT_UNDELIVERED, exitStatusOf, OUTCOMES, toMoment } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
 import {
@@ -29,7 +29,7 @@ import {
   type Purchase,
 } from './purchase-file.ts'
 import { Progress } from './progress.ts'
-import { listPurchases } from './purchase-state.ts'
+import { decidingCode, listPurchases } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
@@ -208,7 +208,10 @@ async function report(
     return true
   } catch (cause) {
     if (!(cause instanceof PurchaseError)) throw cause
+    if (cause.code === 'aborted') context.endAtOnce()
     const { code, answer, file, message, advice, outcome } = cause
+    const dataError = answer && file !== undefined ? await savedDataError(file) : undefined
+    if (dataError) printBody(context, { ...options, json: true }, dataError)
     if (answer) await reportRefusal(context, options, answer, file)
     else note(`${message}. ${advice}`)
     // There is no payment that can be sent again.
@@ -219,8 +222,15 @@ async function report(
     // The newest purchase was sold, and its answer is not printed.
     if (outcome.kind === 'sold') return false
     if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
-    return exitStatusOf(outcome)
+    return dataError ? OUTCOMES.not_sold_later.exitStatus : exitStatusOf(outcome)
   }
+}
+
+/** The refusal that says what the register has, such as no company with the number, whatever came after it. */
+async function savedDataError(file: string): Promise<Purchase['answer']> {
+  const saved = await readPurchase(fileEntry(file))
+  const code = decidingCode(saved)
+  return code !== undefined && isDataError(code) ? saved.answer : null
 }
 
 /** The code, what it means, the paying address, and what to do. */

@@ -23,7 +23,7 @@ interface OutcomeDefinition {
 
 const UNKNOWN = 'Not known whether the payment was charged. Repeat the same purchase: the same payment is sent again.'
 
-const OUTCOMES = {
+export const OUTCOMES = {
   /** Paid, with an answer. */
   sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Sold.' },
   /** Certainly not charged. */

@@ -50,10 +50,11 @@ export class Progress {
   }
 }
 
-function whenAborted(signal: AbortSignal) {
+/** The caller removes the listener `resolve`. */
+export function whenAborted(signal: AbortSignal | undefined) {
   let resolve: () => void = () => undefined
   const promise = new Promise<void>((done) => void (resolve = done))
-  if (signal.aborted) resolve()
-  signal.addEventListener('abort', resolve, { once: true })
+  if (signal?.aborted) resolve()
+  signal?.addEventListener('abort', resolve, { once: true })
   return { promise, resolve }
 }

@@ -118,8 +118,6 @@ async function reconcile(command: Command, client: Client, file: string, options
   await finish(command, client, () => reconcileFile(client.context, list))
 }
 
-const STATUS_CHANGED = 3
-
 interface WatchOptions extends ListOptions {
   column: string
   state: string
@@ -133,7 +131,7 @@ async function watch(command: Command, client: Client, file: string, options: Wa
   const written = { '--state': stateFile, '--report': reportFile }
   const input = await readListInput(command, client, { file, options, written })
   const list = { ...input, column, stateFile, reportFile, totalMax }
-  await finish(command, client, async () => ((await run(client.context, list)) ? STATUS_CHANGED : true))
+  await finish(command, client, () => run(client.context, list))
 }
 
 /** Finishes with the result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */

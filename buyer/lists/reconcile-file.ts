@@ -13,10 +13,10 @@ import { resolve } from '../../agent/operation/resolve.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'
-import { committedAmount, observedOutcome, paidAmount, type ListedPurchase } from '../library/purchase-state.ts'
+import { committedAmount, paidAmount } from '../library/purchase-state.ts'
 import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
+import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
@@ -59,8 +59,15 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
-  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found })
-  await writeTable(out, rows, { format: list.format, addedFrom: list.width })
+  const signal = context.interrupted()
+  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found, signal })
+  const paidBefore = paidAmount(plan.purchased.all)
+  try {
+    await writeTable(out, rows, { format: list.format, addedFrom: list.width })
+  } catch (cause) {
+    if (!signal.aborted) throw cause
+    return reportInterruption(context, { ...options, folder, paidBefore })
+  }
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')
@@ -70,7 +77,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
   const paid = paidAmount(after.all)
-  const spent = showUsdc(paid - paidAmount(plan.purchased.all))
+  const spent = showUsdc(paid - paidBefore)
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${showUsdc(paid)} USDC.`)
   return reportOpen(context, options, after.open)
 }
@@ -86,12 +93,12 @@ interface Found {
 async function* resultRows(
   context: CommandContext,
   { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
-  { list, plan, buy, found }: { list: List; plan: Plan; buy: Buy; found: Found },
+  { list, plan, buy, found, signal }: { list: List; plan: Plan; buy: Buy; found: Found; signal: AbortSignal },
 ): AsyncGenerator<Cell[]> {
   yield* resultHead(list, out)
   const showRows = showProgress(context)
   let done = 0
-  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal: context.interrupted() })) {
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal })) {
     for (const row of rows) {
       const { listed, result } = row
       const decision = decisionOf(result)
@@ -102,23 +109,6 @@ async function* resultRows(
     done += rows.length
     showRows({ phase: 'list', rows: done, share: done / list.rows.length })
   }
-}
-
-/** Says how the payments without an answer ended: the outcome that is known last. */
-async function reportOpen(
-  { print, now }: CommandContext,
-  { readAuthorization }: ReconcileOptions,
-  open: readonly ListedPurchase[],
-): Promise<CommandResult> {
-  const outcomes = await Promise.all(open.map(({ purchase }) => observedOutcome(purchase, now(), readAuthorization)))
-  const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
-  const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
-  if (!last || doubtful.length === 0) return true
-  print(
-    `${doubtful.length} payments, ${showUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
-  )
-  // A charge that only the chain shows has no answer yet.
-  return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */

@@ -4,6 +4,7 @@ import type { Buy, BuyerRuntime } from '../library/buy.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
 import { knownFrom } from '../library/outcome.ts'
+import { whenAborted } from '../library/progress.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
 import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
@@ -28,6 +29,8 @@ interface RowsOptions {
   baseUrl: string
   buy: Buy
   runtime: BuyerRuntime
+  /** Ends the calls that wait. */
+  signal?: AbortSignal
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
 }
@@ -43,13 +46,12 @@ export interface BoughtRow {
  */
 export async function* runList(
   { rows, purchased }: Plan,
-  { signal, ...options }: Omit<RowsOptions, 'purchased'> & { signal?: AbortSignal },
+  options: Omit<RowsOptions, 'purchased'>,
 ): AsyncGenerator<BoughtRow[], void> {
   const buyRow = createRowBuyer({ ...options, purchased })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
   for (let start = 0; start < rows.length; start += size) {
-    if (signal?.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const group = rows.slice(start, start + size)
     yield await allEnded(group.map(async (row) => ({ listed: row.listed, result: await buyRow(row) })))
   }
@@ -115,11 +117,11 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
-async function buySingle({ baseUrl, buy, runtime }: RowsOptions, operation: Operation): Promise<RowResult> {
+async function buySingle({ baseUrl, buy, ...options }: RowsOptions, operation: Operation): Promise<RowResult> {
   const { definition } = operation
   const refusals = new Set([...definition.refusals, definition.inputFault])
   const request = restRequest(baseUrl, operation)
-  const answered = await buyRequest(buy, request, { refusals, runtime })
+  const answered = await buyRequest(buy, request, { ...options, refusals })
   if (answered.kind === 'refused') return { kind: 'refused', code: answered.code }
   return toResult(operation, answered.answer, answered.purchase)
 }
@@ -146,19 +148,27 @@ interface RequestOptions {
   /** Any other refusal ends the run. */
   refusals: ReadonlySet<RefusalCode>
   /** Requests with other keys are other purchases. */
-  key?: string
+  key?: string | null
   runtime: BuyerRuntime
+  signal?: AbortSignal | undefined
+}
+
+/** Ends early if the caller aborts. */
+async function pause({ sleep }: BuyerRuntime, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, resolve: abort } = whenAborted(signal)
+  await Promise.race([sleep(PAUSE_MS), aborted])
+  signal?.removeEventListener('abort', abort)
 }
 
 export async function buyRequest(
   buyer: Buy,
   request: PurchaseRequest,
-  { refusals, key, runtime }: RequestOptions,
+  { refusals, key = null, runtime, signal }: RequestOptions,
 ): Promise<Answered> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (attempt > 1) await runtime.sleep(PAUSE_MS)
+    if (attempt > 1) await pause(runtime, signal)
     try {
-      const { body, receipt, entry } = await buyAnswer(buyer, request, key === undefined ? {} : { key })
+      const { body, receipt, entry } = await buyAnswer(buyer, request, { key, signal })
       if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
     } catch (cause) {
       const { code, answer, file } = cause instanceof PurchaseError ? cause : {}

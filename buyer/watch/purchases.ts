@@ -22,6 +22,11 @@ interface PurchasesOptions extends ListBuyerOptions {
   totalMax: number
 }
 
+interface BuyOptions {
+  key: string
+  signal: AbortSignal
+}
+
 /** A batch without any record is refused. */
 const REFUSALS: ReadonlySet<RefusalCode> = new Set(['company_not_found'])
 
@@ -34,7 +39,7 @@ export function createPurchases(options: PurchasesOptions) {
   const show = showProgress(runtime)
 
   /** The body of the answer. Undefined if it is refused. */
-  async function buy(definition: OperationDefinition, input: object, key: string) {
+  async function buy(definition: OperationDefinition, input: object, { key, signal }: BuyOptions) {
     const parsed = parseOperation(definition, input)
     if (parsed.kind === 'invalid') throw new Error(`A request cannot be made: ${parsed.fault.rule}`)
     const price = limitOfRows(options, itemsOf(parsed.operation))
@@ -44,7 +49,7 @@ export function createPurchases(options: PurchasesOptions) {
       )
     left -= price
     const request = restRequest(baseUrl, parsed.operation)
-    const answered = await buyRequest(buyOne, request, { refusals: REFUSALS, key, runtime })
+    const answered = await buyRequest(buyOne, request, { refusals: REFUSALS, key, signal, runtime })
     return answered.kind === 'bought' ? answered.answer : undefined
   }
 
@@ -66,13 +71,13 @@ export function createPurchases(options: PurchasesOptions) {
       return least
     },
     /** The answers with the changes of a round, all pages. */
-    async changes({ numbers, since, snapshot_id: key }: Round): Promise<ChangesResponse[]> {
+    async changes({ numbers, since, snapshot_id: key }: Round, signal: AbortSignal): Promise<ChangesResponse[]> {
       const answers: ChangesResponse[] = []
       let done = 0
       for (const company_numbers of groupsOf(numbers)) {
         for (let cursor: string | null | undefined; cursor !== null;) {
           const input = { since, company_numbers, ...(cursor !== undefined && { cursor }) }
-          const answer = (await buy(changes, input, key)) as ChangesResponse
+          const answer = (await buy(changes, input, { key, signal })) as ChangesResponse
           answers.push(answer)
           cursor = answer.next_cursor
         }
@@ -82,12 +87,12 @@ export function createPurchases(options: PurchasesOptions) {
       return answers
     },
     /** Null without a record: the company is missing, or its records contradict each other. */
-    async records(numbers: readonly string[], { snapshot_id: key }: Round): Promise<Records> {
+    async records(numbers: readonly string[], { snapshot_id: key }: Round, signal: AbortSignal): Promise<Records> {
       const records: Records = Object.fromEntries(numbers.map((number) => [number, null]))
       const size = lookup.batchInputsMax ?? 1
       for (let start = 0; start < numbers.length; start += size) {
         const inputs = numbers.slice(start, start + size).map((company_number) => ({ company_number }))
-        const answer = await buy(BATCH, { operation: lookup.name, inputs }, key)
+        const answer = await buy(BATCH, { operation: lookup.name, inputs }, { key, signal })
         const { results } = (answer ?? { results: [] }) as { results: Found[] }
         for (const { http_status, body } of results)
           if (http_status === 200) records[body.company.company_number] = body.company

@@ -17,7 +17,10 @@ import { readCells } from '../lists/columns.ts'
 import { fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
-import type { CommandContext } from '../../agent/command-line/context.ts'
+import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
+import { errorCode } from '../../store/base/error-code.ts'
+import { EXIT_UNDELIVERED } from '../library/outcome.ts'
+import { reportInterruption } from '../lists/open-payments.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
@@ -49,12 +52,16 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions) {
   return { numbers: [...numbers].toSorted(), unreadable }
 }
 
-/** Whether a company changed. @throws an error if the run ends early */
-export async function watch(context: CommandContext, options: WatchOptions): Promise<boolean> {
-  const { print, now } = context
+/** The exit status after a run in which a company changed. */
+const EXIT_CHANGED = 3
+
+/** @throws an error if the run ends early */
+export async function watch(context: CommandContext, options: WatchOptions): Promise<CommandResult> {
+  const { print, note, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
   const { numbers, unreadable } = readNumbers(options)
-  const purchases = createPurchases({ ...options, folder: `${stateFile}.purchases`, runtime: context })
+  const folder = `${stateFile}.purchases`
+  const purchases = createPurchases({ ...options, folder, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)
   toLines(sections).forEach(print)
   const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
@@ -66,16 +73,25 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   const paidBefore = await purchases.paid()
   let state = await readState(stateFile, { url: baseUrl, mode })
   let changed = 0
+  let signal: AbortSignal | undefined
   for (let rounds = 0; ; rounds += 1) {
     const round = state.round ?? (await planRound(context, options, { state, numbers }))
     if (!round) break
     const least = purchases.estimate(round, without(round.numbers, state.companies))
-    if (rounds === 0 && !(await approve(context, options, least))) return false
+    if (rounds === 0 && !(await approve(context, options, least))) return true
     await writeState(stateFile, { ...state, round })
-    const result = await performRound(purchases, state, round)
+    signal ??= context.interrupted()
+    const result = await performRound(purchases, { state, round, signal }).catch(unlessAborted(signal))
+    if (!result) return reportInterruption(context, { ...options, folder, paidBefore })
     sections.push(...result.sections)
     toLines(result.sections).forEach(print)
     await writeReport(result.state)
+    // The state says what was reported, so stdout takes it first.
+    const fault = await context.flush().catch((cause: unknown) => errorCode(cause) ?? 'unknown')
+    if (fault !== undefined) {
+      note(`The changes could not be written (${fault}). The same command prints them again, and nothing is charged.`)
+      return EXIT_UNDELIVERED
+    }
     await writeState(stateFile, result.state)
     state = result.state
     changed += result.changed
@@ -84,7 +100,11 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   else await writeReport(state)
   const spent = `Paid: ${showUsdc((await purchases.paid()) - paidBefore)} USDC.`
   for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
-  return changed > 0
+  return changed === 0 || EXIT_CHANGED
+}
+
+const unlessAborted = (signal: AbortSignal) => (cause: unknown) => {
+  if (!signal.aborted) throw cause
 }
 
 const currentSchema = z.object({ snapshot_id: z.string(), source: sourceSchema.loose() })
@@ -127,9 +147,12 @@ const pick = (records: Records, numbers: readonly string[]): Records =>
   )
 
 /** Buys the changes before the records, so a change after the answer is in the next round. */
-async function performRound(purchases: Purchases, state: WatchState, round: Round) {
+async function performRound(
+  purchases: Purchases,
+  { state, round, signal }: { state: WatchState; round: Round; signal: AbortSignal },
+) {
   const { companies: known } = state
-  const answers = await purchases.changes(round)
+  const answers = await purchases.changes(round, signal)
   const changes = answers.flatMap((answer) => answer.changes)
   const missing = new Set(answers.flatMap(({ not_in_register = [] }) => not_in_register))
   const added = without(round.numbers, known)
@@ -139,7 +162,7 @@ async function performRound(purchases: Purchases, state: WatchState, round: Roun
   const ended = [...news].flatMap(([number, each]) => (each.at(-1)?.after ? [] : [number]))
   // No record of these numbers can be bought: the register never had the number, or has removed it.
   const withoutRecord: Records = Object.fromEntries([...missing, ...ended].map((number) => [number, null]))
-  const bought = await purchases.records(without([...added, ...news.keys()], withoutRecord), round)
+  const bought = await purchases.records(without([...added, ...news.keys()], withoutRecord), round, signal)
   const companies = { ...pick(known, round.numbers), ...withoutRecord, ...bought }
   // A later file can add changes to this day, so the next round asks from it on.
   const [since = round.since] = answers.map(({ source }) => dateOfSource(source)).toSorted()

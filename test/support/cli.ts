@@ -25,6 +25,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     confirm: async () => false,
     interrupted: () => new AbortController().signal,
     runInBackground: async () => undefined,
+    endAtOnce: () => undefined,
     ...change,
   }
   const code = await runCli(args, context)

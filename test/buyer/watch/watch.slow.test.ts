@@ -199,4 +199,35 @@ describe('[15.13] the command client watch', function () {
     for (const differences of EXPECTED.slice(0, 2))
       for (const [number, lines] of Object.entries(differences)) expect(seen[number], number).to.include.members(lines)
   })
+
+  it('[14.18] says after a signal what is known of the money, and the same command continues', async () => {
+    const stopping = new AbortController()
+    const paying: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) stopping.abort('SIGINT')
+      return fetch(input, init)
+    }
+    const paid = await transfersOf(async () => {
+      const { code, stderr } = await run({ fetch: paying, interrupted: () => stopping.signal })
+      expect(code).to.equal(4)
+      expect(stderr).to.match(
+        /^Interrupted\. Paid: \S+ USDC, in all runs \S+ USDC\.\n1 payments, \S+ USDC, without an answer\. Not known/m,
+      )
+      expect(stderr).to.match(/The same command continues, and pays nothing twice\.\n$/)
+      expect((await run()).code).to.equal(0)
+    })
+    expect(paid).to.equal(FIRST_PAYMENTS)
+  })
+
+  it('[14.5] prints the changes again, free, if stdout did not take them', async () => {
+    await run()
+    await watched.importNext()
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+    const { code, stderr } = await run({ flush: () => Promise.reject(full) })
+    expect(code).to.equal(5)
+    expect(stderr).to.contain('The changes could not be written (ENOSPC). The same command prints them again')
+    let result: CliResult | undefined
+    expect(await transfersOf(async () => void (result = await run()))).to.equal(0)
+    expect(result?.code).to.equal(3)
+    expect(differencesIn(result!)).to.deep.equal(EXPECTED[0])
+  })
 })

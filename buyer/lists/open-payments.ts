@@ -1,0 +1,51 @@
+/** What the commands of lists say of the payments that have no answer. */
+import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
+import { showUsdc } from '../amounts.ts'
+import type { ReadAuthorization } from '../library/authorization-state.ts'
+import { folderStorage } from '../library/folder-storage.ts'
+import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'
+import {
+  committedAmount,
+  decidingCode,
+  listPurchases,
+  observedOutcome,
+  paidAmount,
+  type ListedPurchase,
+} from '../library/purchase-state.ts'
+
+interface ReportOptions {
+  readAuthorization?: ReadAuthorization | undefined
+}
+
+/** Says how the payments without an answer ended: the outcome that is known last. */
+export async function reportOpen(
+  { print, now }: Pick<CommandContext, 'print' | 'now'>,
+  { readAuthorization }: ReportOptions,
+  open: readonly ListedPurchase[],
+): Promise<CommandResult> {
+  const outcomes = await Promise.all(open.map(({ purchase }) => observedOutcome(purchase, now(), readAuthorization)))
+  const doubtful = open.filter((_, at) => outcomes[at]?.kind !== 'not_sold')
+  const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
+  if (!last || doubtful.length === 0) return true
+  print(
+    `${doubtful.length} payments, ${showUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
+  )
+  // A charge that only the chain shows has no answer yet.
+  return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)
+}
+
+/** Ends the command after a signal: says what is known of the money, and what the same command does. */
+export async function reportInterruption(
+  { note, now, endAtOnce }: CommandContext,
+  { folder, paidBefore, ...options }: ReportOptions & { folder: string; paidBefore: number },
+): Promise<CommandResult> {
+  endAtOnce()
+  const all = await listPurchases(folderStorage(folder), now())
+  const paid = paidAmount(all)
+  note(`Interrupted. Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`)
+  const isOpen = ({ purchase, outcome }: ListedPurchase) =>
+    outcome.kind !== 'sold' && decidingCode(purchase) === undefined
+  const known = await reportOpen({ print: note, now }, options, all.filter(isOpen))
+  note('The same command continues, and pays nothing twice.')
+  return known === true ? false : known
+}
