@@ -1,12 +1,14 @@
 /**
- * `bench crash [--runs N] [--only TEXT] [--call NAME] [--seed S]`: kills each subject with SIGKILL before a system call
- * that writes, syncs, renames or sends, and runs it again as its user would. The points of death are all such calls of
- * one run that is not killed. What must be true afterwards is with each subject.
+ * `bench crash [--runs N] [--commands N] [--only TEXT] [--call NAME] [--seed S]`: kills each subject with SIGKILL
+ * before a system call that writes, syncs, renames or sends, and runs it again as its user would. The points of death
+ * are all such calls of one run that is not killed. What must be true afterwards is with each subject. The commands
+ * that buy are also interrupted, and get no room for what they write, N times in all.
  */
 import { join } from 'node:path'
 import { randomFor } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
+import { attackCommands } from './crash/commands.ts'
 import { openFirstStartScene, openImportScene } from './crash/directories.ts'
 import { openSaleScene } from './crash/sales.ts'
 import { canTrace, readPoints, strace, wasKilled, type Death } from './crash/trace.ts'
@@ -14,6 +16,8 @@ import { failureBound } from './statistics.ts'
 import { markdown, print } from './report.ts'
 
 const RUNS_DEFAULT = '20'
+/** Attacks on commands that buy, in all. */
+const COMMANDS_DEFAULT = '600'
 
 export interface Scene extends AsyncDisposable {
   /** Runs the subject once under this command of strace, until it ends or dies. */
@@ -33,7 +37,7 @@ const SUBJECTS: Record<string, () => Promise<Scene>> = {
   'client watch': openWatchScene,
 }
 
-interface Result {
+export interface Result {
   subject: string
   points: number
   deaths: number
@@ -41,7 +45,13 @@ interface Result {
 }
 
 export async function crash(options: Record<string, string>): Promise<boolean> {
-  const { runs = RUNS_DEFAULT, only = '', call, seed = String(Date.now() % 1_000_000) } = options
+  const {
+    runs = RUNS_DEFAULT,
+    commands = COMMANDS_DEFAULT,
+    only = '',
+    call,
+    seed = String(Date.now() % 1_000_000),
+  } = options
   if (!canTrace('nothing was killed')) return true
   print(`seed ${seed}`)
   const results: Result[] = []
@@ -53,6 +63,8 @@ export async function crash(options: Record<string, string>): Promise<boolean> {
     print(`${subject}: ${result.deaths} deaths in ${Math.round((performance.now() - began) / 1000)} s`)
     results.push(result)
   }
+  const attacked = await attackCommands({ runs: Number(commands), seed: Number(seed), only })
+  if (attacked) results.push(attacked)
   const lines = results.map(({ subject, points, deaths, faults }) =>
     [subject, points, deaths, faults.length].map(String),
   )

@@ -24,7 +24,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
     usage: '[--dataset FILE | --rows N] [--samples N] [--half tuning|report] [--debug FILE]',
   },
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--trace]' },
-  crash: { run: crash, usage: '[--runs N] [--only TEXT] [--call NAME] [--seed S]' },
+  crash: { run: crash, usage: '[--runs N] [--commands N] [--only TEXT] [--call NAME] [--seed S]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--workers N] [--only TEXT] [--sample N]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },

@@ -197,7 +197,7 @@ export const openWatchScene = () =>
   })
 
 /** The nonces of all payments that reach the service, which runs in this process. */
-function recordNonces(url: string): ReadonlySet<string> {
+export function recordNonces(url: string): ReadonlySet<string> {
   const nonces = new Set<string>()
   subscribe('http.server.request.start', (message) => {
     const { headers } = (message as { request: IncomingMessage }).request

@@ -17,6 +17,8 @@ export const PRINTS_ID = ['sh', '-c', 'echo "pid $$"; exec "$@"', 'sh']
 export interface Death {
   call: string
   at: number
+  /** What strace does to the call instead of a kill. */
+  what?: string
 }
 
 /** What survives a process, and what others receive. */
@@ -27,7 +29,7 @@ export const ONE_THREAD = { UV_THREADPOOL_SIZE: '1' }
 
 /** The options of strace, without the program. Without a death, records the calls. */
 export function strace(trace: string, death?: Death): string[] {
-  const what = death ? [`inject=${death.call}:signal=KILL:when=${death.at}`] : [`trace=${CALLS}`]
+  const what = death ? [`inject=${death.call}:${death.what ?? 'signal=KILL'}:when=${death.at}`] : [`trace=${CALLS}`]
   return ['strace', '-f', '-o', trace, ...(death ? ['-e', `trace=${death.call}`] : []), '-e', ...what]
 }
 
