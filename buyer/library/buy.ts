@@ -189,10 +189,24 @@ export interface CallOptions {
   key?: string | null
   /** Ends the call. Before the signature nothing is signed then; after it, the outcome is unknown. */
   signal?: AbortSignal | null | undefined
+  /** After this time the call ends as if it were aborted. */
+  timeoutMs?: number | undefined
+  /** Wins over that of the buyer. */
+  maxAgeSeconds?: number | undefined
+  /** The highest price, in micro-USDC. Wins over that of the buyer. */
+  amountMax?: number | undefined
+  /** What may still be signed of a sum that the caller has limited, in micro-USDC. */
+  amountLeft?: number | undefined
 }
 
 /** Buys the answer to a request, or returns the one that it has bought. Throws a PurchaseError. */
-export type Buy = (request: PurchaseRequest, options?: CallOptions) => Promise<BoughtAnswer & { outcome: Outcome }>
+export type Buy = (request: PurchaseRequest, options?: CallOptions) => Promise<Bought>
+
+export interface Bought extends BoughtAnswer {
+  outcome: Outcome
+  /** Of the signed payment, in micro-USDC. */
+  amount: number
+}
 
 /**
  * Asks for a quote, signs one payment into a file that does not exist, and returns the bought answer or the refusal.
@@ -201,6 +215,7 @@ export type Buy = (request: PurchaseRequest, options?: CallOptions) => Promise<B
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   const { request, entry, key, approve, allowance, reserve, onStep, runtime, progress } = task
+  progress.requireCaller()
   const unpaid = await sendRequest(runtime, request).catch(failWith('service_unreachable'))
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', entry: undefined }
@@ -216,8 +231,9 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
     allowance.left -= amount
   }
   await reserve?.({ purchase: entry.name, amount })
-  progress.beginSigning()
+  progress.requireCaller()
   const purchase = await signPurchase(request, quote, { signer, now: runtime.now(), onStep })
+  progress.beginStoring()
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase).catch(failToCreate(entry))
   const file = locationOf(entry)

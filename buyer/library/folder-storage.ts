@@ -8,7 +8,7 @@ import type { BuyerStorage, PurchaseEntry } from './storage.ts'
 
 const ENTRY_SUFFIX = '.json'
 
-/** For browsers and Workers, bundlers take this function from no-folder.ts (`browser` in package.json). */
+/** Imported as `#open-storage`, which without Node.js is that of no-folder.ts (`imports` in package.json). */
 export const openStorage = (folder: string | BuyerStorage): BuyerStorage =>
   typeof folder === 'string' ? folderStorage(folder) : folder
 

@@ -1,12 +1,12 @@
 /**
- * The errors of the buyer's library. Each has a stable code, says whether a payment was sent, and has what the service
- * answered: only codes, never texts of the service.
+ * The errors of the buyer's library. Each has a stable code, says whether a payment was sent and what to do, and has
+ * what the service answered: only codes, never texts of the service.
  */
 import * as z from 'zod'
 import { decodeBase64 } from '../../store/base/base64.ts'
 import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { parseDocument } from '../../store/base/strict-json.ts'
-import { chargedBy, describeOutcome, type Charged, type Outcome } from './outcome.ts'
+import { chargedBy, describeOutcome, outcomeJson, type Charged, type Outcome } from './outcome.ts'
 
 /** What the caller does next. */
 const ADVICE = {
@@ -24,7 +24,7 @@ const ADVICE = {
   new_payment_refused: 'Repeat the same request without the wish for a new payment.',
   storage_failed: 'Make the storage writable, and repeat the same request.',
   service_refused: 'Read the code of the answer, and change the request.',
-  allowance_used: 'Run the same command again. It shows what remains to be paid, and asks.',
+  allowance_used: 'Repeat the same request with a higher limit of the sum, once somebody has agreed to it.',
   answer_unexpected: 'Keep the file of the purchase, which has the answer, and contact the operator.',
   receipt_invalid: 'Keep the file of the purchase, which has the answer, and contact the operator.',
 } as const
@@ -35,6 +35,8 @@ interface PurchaseErrorOptions extends ErrorOptions {
   /** The file of the purchase, if a payment was signed. */
   file?: string | undefined
   answer?: ServiceAnswer
+  /** By default that of the code. */
+  advice?: string | undefined
   /** By default `unknown` with a file and `not_sold` without one. */
   outcome?: Outcome
 }
@@ -57,14 +59,16 @@ export class PurchaseError extends Error {
   /** The answer of the service: its status, code and reason. Undefined if none arrived. */
   readonly answer: ServiceAnswer | undefined
   readonly outcome: Outcome
+  readonly #advice: string | undefined
 
   constructor(code: PurchaseErrorCode, message: string, options: PurchaseErrorOptions = {}) {
-    const { file, answer, outcome = { kind: file === undefined ? 'not_sold' : 'unknown' }, cause } = options
+    const { file, answer, advice, outcome = { kind: file === undefined ? 'not_sold' : 'unknown' }, cause } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.file = file
     this.answer = answer
     this.outcome = outcome
+    this.#advice = advice
   }
 
   /**
@@ -78,8 +82,39 @@ export class PurchaseError extends Error {
   /** What the caller does next. For a refusal before a signature that of the error table. */
   get advice(): string {
     const code = this.answer?.code
+    if (this.#advice !== undefined) return this.#advice
     if (this.outcome.kind === 'settled_earlier') return describeOutcome(this.outcome)
     return this.code === 'service_refused' && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
+  }
+
+  toJSON() {
+    const { name, code, message, outcome, file, answer, advice } = this
+    return { name, code, message, ...outcomeJson(outcome), file, answer, advice }
+  }
+}
+
+/** A missing or wrong option of the buyer or of a call. Nothing was signed. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+  readonly code = 'option_invalid'
+  readonly charged = 'no'
+  readonly file = undefined
+  /** The path of the option, for example `expected.payTo`. */
+  readonly option: string
+
+  /** @param rule what the option must be */
+  constructor(option: string, rule: string) {
+    super(`${option} ${rule}`)
+    this.option = option
+  }
+
+  get advice(): string {
+    return `Set the option ${this.option}. It ${this.message.slice(this.option.length + 1)}.`
+  }
+
+  toJSON() {
+    const { name, code, message, charged, option, advice } = this
+    return { name, code, message, charged, option, advice }
   }
 }
 

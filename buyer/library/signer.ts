@@ -16,14 +16,14 @@ export interface LocalAccount {
 }
 
 /** What signs payments: a private key (0x and 64 hex digits), an account of viem, or another signer. */
-export type Key = Hex | Signer | LocalAccount
+export type Key = string | Signer | LocalAccount
 
 /** The signer that the caller gives, or the account of a private key, which needs the cryptography of viem. */
 export async function signerOf(key: Key): Promise<Signer> {
   if (typeof key !== 'string') return key
   const { privateKeyToAccount } = await import('./private-key-signer.ts')
   // Its types lack the decimal texts, which it encodes like numbers.
-  return privateKeyToAccount(key)
+  return privateKeyToAccount(key as Hex)
 }
 
 /** Numbers are decimal texts, so that it can be sent to a wallet as JSON. */

@@ -3,7 +3,7 @@
  * is paid twice if list, options or versions change. Runs in browsers too.
  */
 import { restRequest } from '../library/purchase-request.ts'
-import { purchaseName } from '../library/buyer.ts'
+import { purchaseName } from '../library/open-buyer.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { itemsOf, parseOperation, type Operation } from '../../agent/operation/operation.ts'

@@ -1,6 +1,6 @@
 /** What a storage has bought for the rows of a list, by the keys of the rows. Runs in browsers too. */
 import * as z from 'zod'
-import { purchaseName } from '../library/buyer.ts'
+import { purchaseName } from '../library/open-buyer.ts'
 import { describeAnswer } from '../library/purchase-error.ts'
 import { readPurchase } from '../library/purchase-file.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'

@@ -1,5 +1,5 @@
 /** Buys the answers of rows: one purchase for a row, or one for a batch of rows. Equal rows are one purchase. */
-import { openBuyer, type BuyerOptions } from '../library/buyer.ts'
+import { openBuyer, type BuyerOptions } from '../library/open-buyer.ts'
 import type { Buy, BuyerRuntime } from '../library/buy.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest, type PurchaseRequest } from '../library/purchase-request.ts'
@@ -155,9 +155,9 @@ interface RequestOptions {
 
 /** Ends early if the caller aborts. */
 async function pause({ sleep }: BuyerRuntime, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: aborted, resolve: abort } = whenAborted(signal)
+  const { aborted, stop } = whenAborted([signal])
   await Promise.race([sleep(PAUSE_MS), aborted])
-  signal?.removeEventListener('abort', abort)
+  stop()
 }
 
 export async function buyRequest(

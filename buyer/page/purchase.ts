@@ -1,6 +1,9 @@
 /** One purchase: the wallet, the payment, and what is shown until its answer. All purchase logic is the library's. */
 import { RUNTIME } from '../library/buy.ts'
-import { describeOutcome, openBuyer, purchaseName, type OnStep, type Signer } from '../library/buyer.ts'
+import { openBuyer, purchaseName } from '../library/open-buyer.ts'
+import { describeOutcome } from '../library/outcome.ts'
+import type { Signer } from '../library/signer.ts'
+import type { OnStep } from '../library/step.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { restRequest } from '../library/purchase-request.ts'

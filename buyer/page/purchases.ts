@@ -1,5 +1,6 @@
 /** The purchases of this browser as a table, and their removal after a question. */
-import { describeOutcome, purchaseName } from '../library/buyer.ts'
+import { purchaseName } from '../library/open-buyer.ts'
+import { describeOutcome } from '../library/outcome.ts'
 import { button, link, save, table, type Content } from './elements.ts'
 import { urlOf } from './question.ts'
 import { readPurchases, storage, type Bought } from './storage.ts'

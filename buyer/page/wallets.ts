@@ -1,5 +1,6 @@
 /** The wallets of this browser (EIP-6963, EIP-1193) as signers. */
-import { PurchaseError, type Signer } from '../library/buyer.ts'
+import { PurchaseError } from '../library/purchase-error.ts'
+import type { Signer } from '../library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { account, mode } from './question.ts'

@@ -12,7 +12,7 @@ const AMOUNT_PER_DAY_MAX = 1_000_000_000
 const [url = '', key = '', payTo = '', folder = '', index = ''] = process.argv.slice(2)
 const { network, asset, domain } = DEPLOYMENTS.testnet
 const limits = { amountMax: resolve.prices.testnet, amountPerDayMax: AMOUNT_PER_DAY_MAX }
-const buyer = createBuyer({ key: key as `0x${string}`, folder, expected: { network, asset, domain, payTo, ...limits } })
+const buyer = createBuyer({ key, folder, expected: { network, asset, domain, payTo, ...limits } })
 const body = JSON.stringify({ name: `Alpha Sample ${index} Limited` })
 const response =
   Number(index) % 2 === 0

@@ -25,17 +25,22 @@ interface ExportedFiles {
 
 interface MainPackage {
   version: string
-  imports: object
+  /** Where an import is not always the same file, by the condition of the runtime or bundler. */
+  imports: Record<string, string | Record<string, string>>
   license: string
   engines: object
   exports: Record<string, ExportedFiles>
-  /** Files that bundlers for browsers replace. */
-  browser: Record<string, string>
   dependencies: Record<string, string>
 }
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const compiled = join(root, 'dist')
+
+const main = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as MainPackage
+const conditional = Object.fromEntries(
+  Object.entries(main.imports).flatMap(([name, targets]) => (typeof targets === 'string' ? [] : [[name, targets]])),
+)
+const inCompiled = (path: string) => posix.normalize(path.replace('./dist/', './'))
 
 interface Found {
   /** Compiled files. */
@@ -55,6 +60,8 @@ async function followImports(file: string, found: Found): Promise<Found> {
       // A declaration imports the `.ts` name of another file, whose declaration is a `.d.ts` file.
       const name = specifier.replace(/(?<!\.d)\.ts$/, '.d.ts')
       await followImports(posix.join(posix.dirname(file), name), found)
+    } else if (specifier in conditional) {
+      for (const target of Object.values(conditional[specifier] ?? {})) await followImports(inCompiled(target), found)
     } else if (!builtinModules.includes(specifier.replace('node:', ''))) {
       found.packages.add(/^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
     }
@@ -64,17 +71,11 @@ async function followImports(file: string, found: Found): Promise<Found> {
 }
 
 async function writePackage(folder: string): Promise<void> {
-  const main = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as MainPackage
-  const exports = clientExports(main)
+  const exports = clientExports()
   const found: Found = { files: new Set(), packages: new Set(), assets: new Set() }
   for (const files of Object.values(exports))
     for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
-  const browser = Object.fromEntries(
-    Object.entries(main.browser).flatMap(([file, other]) =>
-      file.startsWith('./dist/') ? [[shorten(file), shorten(other)]] : [],
-    ),
-  )
-  for (const file of [PROGRAM, ...Object.values(browser)]) await followImports(posix.normalize(file), found)
+  await followImports(PROGRAM, found)
   for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
   await cp(join(root, 'buyer/library/README.md'), join(folder, 'README.md'))
@@ -89,8 +90,7 @@ async function writePackage(folder: string): Promise<void> {
     engines,
     bin: { [NAME]: PROGRAM },
     exports,
-    browser,
-    imports,
+    imports: JSON.parse(shorten(JSON.stringify(imports))) as object,
     dependencies: Object.fromEntries(
       [...found.packages].toSorted().map((name) => [name, versionOf(dependencies, name)]),
     ),
@@ -99,10 +99,10 @@ async function writePackage(folder: string): Promise<void> {
 }
 
 /** The files of the package are not in `dist`. */
-const shorten = (path: string) => path.replace('./dist/', './')
+const shorten = (path: string) => path.replaceAll('./dist/', './')
 
 /** `./client` of the main package becomes `.`. */
-function clientExports(main: MainPackage): Record<string, ExportedFiles> {
+function clientExports(): Record<string, ExportedFiles> {
   const exported = Object.entries(main.exports).filter(([name]) => name.startsWith(EXPORTED))
   return Object.fromEntries(
     exported.map(([name, files]) => [

@@ -44,7 +44,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 const [url = '', key = '', payTo = ''] = process.argv.slice(2)
 const buyer = createBuyer({
-  key: key as \`0x\${string}\`,
+  key,
   folder: 'purchases',
   expected: {
     network: 'eip155:84532',
@@ -64,7 +64,7 @@ export async function withTypes(): Promise<string> {
     throw new Error(cause instanceof PurchaseError ? describeOutcome(cause.outcome) : 'x')
   })
   const [first] = results
-  const decided = first?.status === 200 && first.body.status === 'matched' ? first.body.match.score : 0
+  const decided = first?.http_status === 200 && first.body.status === 'matched' ? first.body.match.score : 0
   return \`\${answer.status === 'matched' ? answer.match.company.legal_name : ''} \${decided}\`
 }
 // @ts-expect-error The options lack the key. Fails to compile if the types are not found.

@@ -168,10 +168,10 @@ describe('the HTTP server', () => {
       ['a body without an end', `${RESOLVE}Content-Length: 99\r\n\r\n{"name":"${MARK}`],
       ['chunks without an end', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
     ] as const)
-      it(`[7.3, 8.11] answers 408 and closes: ${name}`, async () =>
+      it(`[7.3, 8.10] answers 408 and closes: ${name}`, async () =>
         expectOnly(await talk(service, text), 'request_timeout'))
 
-    it('[8.11] closes an idle connection without an answer', async () => {
+    it('[8.10] closes an idle connection without an answer', async () => {
       expect(answers(await talk(service, GOOD))).to.deep.equal([200])
     })
   })

@@ -476,15 +476,16 @@ describe('createBuyer', () => {
       [{ folder, expected: { amountMax: 1 } }, 'expected.payTo is missing'],
       [{ expected, url, mode: 'mainnet' }, 'folder is missing'],
       [{ folder, expected: { ...expected, payTo: 'published' } }, 'url is missing'],
-      [{ url, key: '0x12' }, 'The key must be'],
+      [{ url, key: '0x12' }, 'key must be'],
       [{ url, mode: 'main' }, 'mode must be'],
       [{ url, maxAgeSeconds: -1 }, 'maxAgeSeconds must be'],
       [{ url, expected: { payTo: '0x12' } }, 'expected.payTo must be'],
-      [{ url, expected: { amountMax: 0.02 } }, 'amountMax and amountPerDayMax must be'],
+      [{ url, expected: { amountMax: 0.02 } }, 'expected.amountMax must be'],
+      [{ url, expected: { amountPerDayMax: -1 } }, 'expected.amountPerDayMax must be'],
     ] as const)
       expect(open({ key, ...change }), rule).to.throw(rule)
     for (const wrong of ['', 'x', 'ftp://x', 'http://', 'https://x/api', 'https://x/?q', 'https://u:p@x'])
-      expect(open({ key, url: wrong }), wrong).to.throw('The URL of a service is')
+      expect(open({ key, url: wrong }), wrong).to.throw('url must be http')
   })
 
   it('[15.6] asks a named node whether a refused payment was charged', async () => {
@@ -519,7 +520,7 @@ describe('createBuyer', () => {
     }
   })
 
-  it('[15.4] signs nothing for a call that is aborted before, and names the file of one that is aborted after', () =>
+  it('[15.7] signs nothing for a call that is aborted before, and names the file of one that is aborted after', () =>
     paysTimes(1, async () => {
       const aborting = new AbortController()
       const slow = answering(async (url, init) => {
@@ -542,7 +543,7 @@ describe('createBuyer', () => {
       expect(await purchases()).to.have.length(1)
     }))
 
-  it('[15.4] goes on for the calls that wait, if another call for the same request is aborted', () =>
+  it('[15.7] goes on for the calls that wait, if another call for the same request is aborted', () =>
     paysTimes(1, async () => {
       const aborting = new AbortController()
       const one = buyer()
