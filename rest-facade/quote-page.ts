@@ -24,9 +24,7 @@ export function renderQuotePage(
   { route, outcome }: { route: FoundRoute; outcome: Outcome },
 ): HttpResponseContent {
   const content = renderOutcome(outcome)
-  const { payment_required: quote } = JSON.parse(content.body) as {
-    payment_required: { accepts: [{ amount: string }]; resource: { url: string } }
-  }
+  const quote = JSON.parse(content.body) as { accepts: [{ amount: string }]; resource: { url: string } }
   const parsed = parseQueryString(rawQuery(request.originalUrl))
   const members = new Map([...(parsed.kind === 'refused' ? [] : parsed.fields), ...Object.entries(route.members)])
   const price = `${toUsdc(quote.accepts[0].amount)} USDC`

@@ -25,7 +25,7 @@ export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number
   const newest = journal.newest()
   if (!newest) return NO_STEPS
   const step = date <= toDay(context.now()) ? journal.stepOn(date) : undefined
-  if (!step) return refused({ code: 'date_not_covered', provenance: provenanceOf(newest) })
+  if (!step) return refuseDay(journal, newest)
   const provenance = provenanceOf(step)
   const entry = journal.versionAt(number, step)
   switch (entry) {
@@ -82,7 +82,7 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   if (!oldest || !newest) return NO_STEPS
   const last = until === undefined || until > newest.date ? newest.date : until
   const provenance = provenanceOf(newest)
-  if (since > newest.date || last < oldest.date) return refused({ code: 'date_not_covered', provenance })
+  if (since > newest.date || last < oldest.date) return refuseDay(journal, newest)
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
   const answer = {
@@ -130,6 +130,12 @@ function toChange({
   const kind = after === 'absent' ? 'removed' : before === 'absent' ? 'added' : 'changed'
   const changed = changedFields(before, after)
   return { company_number, date: step.date, kind, changed, before: toBrief(before), after: toBrief(after) }
+}
+
+/** Names the days that are covered. */
+function refuseDay(journal: Pick<Journal, 'oldest'>, newest: Step) {
+  const detail = `covered are ${journal.oldest()?.date ?? newest.date} to ${newest.date}`
+  return refused({ code: 'date_not_covered', detail, provenance: provenanceOf(newest) })
 }
 
 type VersionEntry = NonNullable<ReturnType<Journal['versionAt']>>

@@ -4,8 +4,8 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { BATCH_ANSWER_BYTES_MAX, sharedMembers, toItem } from '../operation/batch.ts'
 import type { Operation, SingleDefinition } from '../operation/operation.ts'
 import type { Journal } from '../../store/history/journal.ts'
-import { refused } from '../operation/outcome.ts'
-import { isBatchResult } from '../operation/refusal.ts'
+import { refused, type Refused } from '../operation/outcome.ts'
+import { isBatchResult, type Refusal } from '../operation/refusal.ts'
 import { datasetProvenance, type AnswerContext } from './registers.ts'
 import { computeAnswer, needsDataset, type PreparedAnswer } from './answers.ts'
 
@@ -75,9 +75,8 @@ async function prepareItems(
     const itemMs = context.now().getTime() - start
     sliceMs += itemMs
     workedMs += itemMs
-    if (workedMs > BATCH_TIME_MAX_MS) return refused({ code: 'query_too_broad', detail: `inputs[${at}]` })
-    if (computed.kind === 'refused' && !isBatchResult(computed.refusal.code))
-      return refused({ ...computed.refusal, detail: `inputs[${at}]` })
+    if (workedMs > BATCH_TIME_MAX_MS) return refuseItem({ code: 'query_too_broad' }, at)
+    if (computed.kind === 'refused' && !isBatchResult(computed.refusal.code)) return refuseItem(computed.refusal, at)
     const result = (at === 0 ? '' : ',') + JSON.stringify(toItem(item, computed, shared))
     bytes += Buffer.byteLength(result)
     if (bytes > BATCH_ANSWER_BYTES_MAX)
@@ -87,4 +86,9 @@ async function prepareItems(
   }
   if (!isAnswered) return refused({ code: 'company_not_found', provenance })
   return { kind: 'prepared', body: body + end, snapshotId: provenance.snapshot_id }
+}
+
+function refuseItem(refusal: Refusal, at: number): Refused {
+  const item = `inputs[${at}]`
+  return refused({ ...refusal, detail: [item, refusal.detail].filter(Boolean).join(', '), field: item })
 }

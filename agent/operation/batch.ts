@@ -168,7 +168,7 @@ export function toItem(
 ): BatchAnswer['results'][number] {
   if (computed.kind === 'refused') {
     const { refusal } = computed
-    const body = withoutMembers(refusalBody(refusal), sharedNames(refusal.provenance ?? shared, shared))
+    const body = withoutMembers(refusalBody(refusal, 'yes'), sharedNames(refusal.provenance ?? shared, shared))
     return { http_status: REFUSALS[refusal.code].status, body }
   }
   const { answer } = computed

@@ -137,7 +137,7 @@ export function parseInput<Schema extends z.ZodObject>(
   const parsed = schema.safeParse(input, { reportInput: false })
   return parsed.success
     ? { kind: 'valid', input: parsed.data }
-    : { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
+    : { kind: 'invalid', fault: toFault(schema, input, parsed.error.issues[0]) }
 }
 
 export function toNamed({ definition, input }: Operation): NamedOperation {
@@ -162,27 +162,44 @@ export function exampleParts(definition: OperationDefinition, company: ExampleCo
   return examples.map((input) => JSON.stringify(toNamed({ definition, input })))
 }
 
-function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
-  if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
+function toFault(schema: z.ZodObject, input: unknown, issue: z.core.$ZodIssue | undefined): InputFault {
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = issue.keys.find((name) => NAME.test(name))
+    const rule = `unknown fields are not accepted, only ${Object.keys(schema.shape).join(', ')}`
+    return { field: null, rule, ...(unknown !== undefined && { unknown }) }
+  }
   const [field] = issue?.path ?? []
   if (typeof field !== 'string')
     return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
-  return { field, rule: issue?.message ?? 'is not valid' }
+  const value = (input as Record<string, unknown>)[field]
+  const isText = typeof value === 'string' && LETTER.test(value)
+  return { field, rule: issue?.message ?? 'is not valid', ...(isText && { isText }) }
 }
+
+/** An unknown name that an error may repeat. */
+const NAME = /^[A-Za-z0-9_-]{1,40}$/
+const LETTER = /\p{L}/u
 
 /** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
 interface InputFault {
   field: string | null
   rule: string
+  /** The first unknown member. */
+  unknown?: string
+  /** The value of the field has a letter. */
+  isText?: boolean
 }
 
 export function inputRefusal(
   { inputFault, memberFaults = {} }: Pick<OperationDefinition, 'inputFault' | 'memberFaults'>,
   fault: InputFault,
 ): Refusal {
-  const { field, rule } = fault
-  if (field === null) return { code: inputFault, detail: rule }
-  return { code: memberFaults[field] ?? inputFault, detail: `${field} ${rule}` }
+  const { field, rule, unknown, isText = false } = fault
+  if (field === null) return { code: inputFault, detail: rule, ...(unknown !== undefined && { field: unknown }) }
+  const code = memberFaults[field] ?? inputFault
+  // A name in place of a number.
+  const next = isText && field === 'company_number' ? { next: 'search' as const } : {}
+  return { code, detail: `${field} ${rule}`, field: field.replace(/:$/, ''), ...next }
 }
 
 /** The refusals of inputs that the schema does not accept. */

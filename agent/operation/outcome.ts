@@ -4,8 +4,10 @@ import type { Refusal } from './refusal.ts'
 export interface Quote {
   /** The `PAYMENT-REQUIRED` header. */
   header: string
-  /** The quote as JSON text, for the body. */
+  /** The quote as JSON text. */
   json: string
+  /** Its members but `error` as JSON text, without the opening brace, for the body. */
+  members: string
 }
 
 /** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
@@ -70,8 +72,29 @@ export const rateLimited = (waitMs: number): Refused =>
 
 type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
 
-export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): PaymentRefused => ({
+/** What is at fault in the payment, by the reason. */
+const FIELDS: Partial<Record<QuoteReason, string>> = {
+  invalid_x402_version: 'x402Version',
+  invalid_exact_evm_payload_recipient_mismatch: 'payTo',
+  invalid_exact_evm_payload_authorization_value_mismatch: 'amount',
+  invalid_exact_evm_payload_authorization_valid_after: 'validAfter',
+  invalid_exact_evm_payload_authorization_valid_before: 'validBefore',
+  authorization_ends_more_than_3600_seconds_ahead: 'validBefore',
+  invalid_exact_evm_payload_signature: 'signature',
+  resource_mismatch: 'resource',
+}
+
+export const refusedPayment = (
+  code: PaymentRefusalCode,
+  reason: QuoteReason,
+  more: Pick<Refusal, 'detail' | 'field'> = {},
+): PaymentRefused => ({
   kind: 'payment_refused',
-  refusal: { code },
+  refusal: {
+    code,
+    ...(reason === 'insufficient_funds' && { next: 'add_funds' }),
+    ...(FIELDS[reason] !== undefined && { field: FIELDS[reason] }),
+    ...more,
+  },
   reason,
 })

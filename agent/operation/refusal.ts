@@ -1,10 +1,34 @@
 /** The table of all refusals: code, HTTP status, message, and what the client does next (contract 7.2). */
 import type { Source } from '../../store/dataset/source.ts'
 
+/** What the client does next, by its code. */
+export const NEXT = {
+  change_request: 'Change the request.',
+  search: 'Search for the name.',
+  history: 'Ask for the history of the number.',
+  covered_day: 'Ask for a day that is covered.',
+  exact_number: 'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
+  newer_snapshot: 'Try again when a newer snapshot is available.',
+  fewer_inputs: 'Send fewer inputs.',
+  narrow: 'Use a more specific name, or add a filter.',
+  pay: 'Sign the quote.',
+  pay_again: 'Read the reason, then sign a new payment.',
+  add_funds: 'Add USDC to the wallet, then sign a new payment.',
+  repeat: 'Repeat the same request with the same payment.',
+  wait: 'Wait, then repeat the same request with the same payment.',
+  never_pay_again: 'Repeat the same request with the same payment. Never sign another.',
+  repeat_original: 'Repeat the request that the payment was made for, with the payment as it was sent first.',
+  contact_operator: 'Do not sign another payment. Keep this one and contact the operator.',
+} as const
+
+export type Next = keyof typeof NEXT
+
 interface RefusalDefinition {
   status: number
   /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.1). */
   message: string
+  next: Next
+  /** The sentence of `next`. */
   advice: string
   /**
    * `unknown`: a payment may have been settled, so the client must not sign another one. `earlier`: the payment was
@@ -15,28 +39,22 @@ interface RefusalDefinition {
   retryAfterSeconds?: number
 }
 
-const CHANGE = 'Change the request.'
-const WAIT = 'Wait, then repeat the same request with the same payment.'
-const SIGN_AGAIN = 'Read the reason in the quote, then sign a new payment.'
-const REPEAT = 'Repeat the same request with the same payment.'
-const NEVER_SIGN_AGAIN = 'Repeat the same request with the same payment. Never sign another.'
-
 function define(
   status: number,
   message: string,
-  advice: string,
+  next: Next,
   charged: RefusalDefinition['charged'] = 'no',
 ): RefusalDefinition {
-  return { status, message, advice, charged }
+  return { status, message, next, advice: NEXT[next], charged }
 }
 
 function unavailable(
   retryAfterSeconds: number,
   message: string,
-  advice: string,
+  next: Next,
   charged?: RefusalDefinition['charged'],
 ): RefusalDefinition {
-  return { ...define(503, message, advice, charged), retryAfterSeconds }
+  return { ...define(503, message, next, charged), retryAfterSeconds }
 }
 
 /** A failed retrieval is repeated after a minute at the earliest. */
@@ -52,86 +70,86 @@ const OVERLOAD_RETRY_SECONDS = 1
 
 /** Codes are stable: clients depend on them. */
 export const REFUSALS = {
-  invalid_company_number: define(400, 'The company number is not valid.', CHANGE),
-  invalid_query: define(400, 'The query is not valid.', CHANGE),
-  invalid_body: define(400, 'The body is not valid.', CHANGE),
-  duplicate_parameter: define(400, 'A query parameter occurs twice.', CHANGE),
-  unexpected_input: define(400, 'This route accepts no query string or no body, but the request has one.', CHANGE),
-  query_too_broad: define(400, 'The query took too long. Use a more specific name or add a filter.', CHANGE),
-  batch_too_large: define(400, 'The answer to the batch would be too large.', 'Send fewer inputs.'),
-  payment_required: define(402, 'A payment is required.', 'Sign the quote.'),
-  payment_invalid: define(402, 'The payment is malformed or differs from the quote.', SIGN_AGAIN),
-  payment_rejected: define(402, 'The verification of the payment failed.', SIGN_AGAIN),
-  payment_failed: define(402, 'The payment was not settled.', SIGN_AGAIN),
+  invalid_company_number: define(400, 'The company number is not valid.', 'change_request'),
+  invalid_query: define(400, 'The query is not valid.', 'change_request'),
+  invalid_body: define(400, 'The body is not valid.', 'change_request'),
+  duplicate_parameter: define(400, 'A query parameter occurs twice.', 'change_request'),
+  unexpected_input: define(
+    400,
+    'This route accepts no query string or no body, but the request has one.',
+    'change_request',
+  ),
+  query_too_broad: define(400, 'The query took too long.', 'narrow'),
+  batch_too_large: define(400, 'The answer to the batch would be too large.', 'fewer_inputs'),
+  payment_required: define(402, 'A payment is required.', 'pay'),
+  payment_invalid: define(402, 'The payment is malformed or differs from the quote.', 'pay_again'),
+  payment_rejected: define(402, 'The verification of the payment failed.', 'pay_again'),
+  payment_failed: define(402, 'The payment was not settled.', 'pay_again'),
   company_not_found: define(
     404,
     'The current snapshot has no company with this number. Leading zeros are significant.',
-    'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
+    'exact_number',
   ),
-  date_not_covered: define(
-    404,
-    'No recorded file of the register covers this day.',
-    'Ask for a day from the first recorded file to today.',
-  ),
-  origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', CHANGE),
-  not_found: define(404, 'This path does not exist.', CHANGE),
-  method_not_allowed: define(405, 'This path does not support the method.', CHANGE),
+  date_not_covered: define(404, 'No recorded file of the register covers this day.', 'covered_day'),
+  origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', 'change_request'),
+  not_found: define(404, 'This path does not exist.', 'change_request'),
+  method_not_allowed: define(405, 'This path does not support the method.', 'change_request'),
   source_data_conflict: define(
     409,
     'The source has several different records with this number, so none is returned.',
-    'Try again when a newer snapshot is available.',
+    'newer_snapshot',
   ),
-  payment_replay_conflict: define(
-    409,
-    'This payment belongs to another request.',
-    'Repeat the request that the payment was made for, or sign a new payment.',
-  ),
+  payment_replay_conflict: define(409, 'This payment belongs to another request.', 'repeat_original'),
   payment_already_settled: define(
     409,
     'This payment was settled before, and no answer is stored for it here.',
-    'Do not sign another payment. Keep this one and contact the operator.',
+    'contact_operator',
     'earlier',
   ),
-  body_too_large: define(413, 'The body is too large.', CHANGE),
-  unsupported_media_type: define(415, 'The body must be uncompressed JSON, sent as application/json.', CHANGE),
-  rate_limited: define(429, 'The shared request limit is reached.', WAIT),
-  internal_error: define(500, 'The service failed.', REPEAT, 'unknown'),
-  gateway_unavailable: define(502, 'The transport did not deliver the answer.', NEVER_SIGN_AGAIN, 'unknown'),
-  dataset_unavailable: unavailable(DATASET_RETRY_SECONDS, 'No dataset is loaded.', WAIT),
+  body_too_large: define(413, 'The body is too large.', 'change_request'),
+  unsupported_media_type: define(
+    415,
+    'The body must be uncompressed JSON, sent as application/json.',
+    'change_request',
+  ),
+  rate_limited: define(429, 'The shared request limit is reached.', 'wait'),
+  internal_error: define(500, 'The service failed.', 'repeat', 'unknown'),
+  gateway_unavailable: define(502, 'The transport did not deliver the answer.', 'never_pay_again', 'unknown'),
+  dataset_unavailable: unavailable(DATASET_RETRY_SECONDS, 'No dataset is loaded.', 'wait'),
   dataset_stale: unavailable(
     DATASET_RETRY_SECONDS,
     'The last successful retrieval of the dataset is more than 72 hours ago.',
-    WAIT,
+    'wait',
   ),
   payment_verification_unavailable: unavailable(
     REMOTE_RETRY_SECONDS,
     'The payment cannot be verified at the moment.',
-    WAIT,
+    'wait',
   ),
   clock_wrong: unavailable(
     CLOCK_RETRY_SECONDS,
     'The clock of the service is wrong, so it cannot check payments.',
-    'Repeat the same request with the same payment while the payment is valid. Its operator must set the clock.',
+    'wait',
   ),
   overloaded: unavailable(
     OVERLOAD_RETRY_SECONDS,
     'The service is starting, is stopping, or has too many requests in progress.',
-    WAIT,
+    'wait',
   ),
-  registry_unchecked: unavailable(REMOTE_RETRY_SECONDS, 'The registry cannot be read at the moment.', WAIT),
+  registry_unchecked: unavailable(REMOTE_RETRY_SECONDS, 'The registry cannot be read at the moment.', 'wait'),
   payment_outcome_unknown: unavailable(
     OUTCOME_RETRY_SECONDS,
     'The outcome of the payment is not known yet.',
-    NEVER_SIGN_AGAIN,
+    'never_pay_again',
     'unknown',
   ),
   malformed_request: define(
     400,
     'The request is not valid HTTP/1.1. Percent-encode characters outside ASCII in the URL.',
-    CHANGE,
+    'change_request',
   ),
-  request_timeout: define(408, 'The request did not arrive in time.', REPEAT),
-  headers_too_large: define(431, 'The headers are too large or too many.', CHANGE),
+  request_timeout: define(408, 'The request did not arrive in time.', 'repeat'),
+  headers_too_large: define(431, 'The headers are too large or too many.', 'change_request'),
 } satisfies Record<string, RefusalDefinition>
 
 export type RefusalCode = keyof typeof REFUSALS
@@ -141,6 +159,12 @@ export const WIRE_CODES = ['malformed_request', 'request_timeout', 'headers_too_
 
 export interface Refusal {
   code: RefusalCode
+  /** Replaces what the code's definition says is next. */
+  next?: Next
+  /** The member of the input, or of the payment, that is at fault. */
+  field?: string | undefined
+  /** Why a payment is refused, as in the quote. */
+  reason?: string
   /** Replaces the message of the code, as another fixed sentence. */
   message?: string
   /** The field and the rule, as a fixed text that never repeats input. */
@@ -171,8 +195,23 @@ export function isDataError(code: RefusalCode): boolean {
   return DATA_ERRORS.has(code)
 }
 
-/** The response body of a refusal: `ErrorResponse` or `DataError` (contract 2.8). */
-export function refusalBody({ code, message = REFUSALS[code].message, detail, provenance }: Refusal) {
-  const error = { code, message: detail === undefined ? message : `${message.slice(0, -1)}: ${detail}.` }
+/**
+ * The response body of a refusal: `ErrorResponse` or `DataError` (contract 2.8).
+ * @param charged of an item of a batch, which is charged with it
+ */
+export function refusalBody(refusal: Refusal, charged: RefusalDefinition['charged'] | 'yes' = chargedOf(refusal)) {
+  const { code, detail, field, reason, provenance, allow } = refusal
+  const { message = REFUSALS[code].message, next = REFUSALS[code].next } = refusal
+  const more = detail ?? (allow === undefined ? undefined : `use ${allow}`)
+  const error = {
+    code,
+    message: more === undefined ? message : `${message.slice(0, -1)}: ${more}.`,
+    charged,
+    next,
+    ...(field !== undefined && { field }),
+    ...(reason !== undefined && { reason }),
+  }
   return provenance ? { company: null, error, ...provenance } : { error }
 }
+
+const chargedOf = ({ code }: Refusal) => REFUSALS[code].charged

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { CANDIDATES_MAX } from './fields.ts'
-import { REFUSALS, type RefusalCode } from './refusal.ts'
+import { NEXT, REFUSALS, type Next, type RefusalCode } from './refusal.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
@@ -12,6 +12,10 @@ export const errorSchema = z.strictObject({
     .enum(Object.keys(REFUSALS) as RefusalCode[])
     .meta({ description: 'Stable. Programs should use this member.' }),
   message: z.string().meta({ description: 'For people. It never contains input.' }),
+  charged: z.enum(['no', 'earlier', 'unknown', 'yes']).meta({ description: '`yes` only in an item of a batch.' }),
+  next: z.enum(Object.keys(NEXT) as Next[]),
+  field: z.string().optional().meta({ description: 'What is at fault, if one is.' }),
+  reason: z.string().optional().meta({ description: 'Why a payment is refused.' }),
 })
 
 export const dataErrorSchema = z.strictObject({

@@ -51,7 +51,7 @@ export function checkPayment(
   const terms = isForFormerReceiver ? { ...current, payTo } : current
   const requirements = buildRequirements(terms, amountOf(terms, operation))
   const mismatch = checkTerms(payment, requirements)
-  if (mismatch) return refusedPayment('payment_invalid', mismatch)
+  if (mismatch) return refusedPayment('payment_invalid', mismatch.reason, mismatch)
   const unwrapped = unwrapSignature(signature)
   if (!unwrapped) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   // Only the chain can check a signature that is not of the payer's key.
@@ -66,11 +66,22 @@ export function checkPayment(
 }
 
 /** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
-function checkTerms({ accepted, payload }: Payment, requirements: PaymentRequirements): QuoteReason | undefined {
+function checkTerms(
+  { accepted, payload }: Payment,
+  requirements: PaymentRequirements,
+): { reason: QuoteReason; field: string } | undefined {
   const { authorization } = payload
-  if (!isDeepStrictEqual(toComparable(accepted), toComparable(requirements))) return 'invalid_payment_requirements'
-  if (!isSameAddress(authorization.to, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
-  if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const sent: Record<string, unknown> = toComparable(accepted)
+  const quoted: Record<string, unknown> = toComparable(requirements)
+  const names = Object.keys({ ...quoted, ...sent })
+  const field = names.find((name) => !isDeepStrictEqual(sent[name], quoted[name]))
+  // A member that the quote does not have is not named: it is input.
+  if (field !== undefined)
+    return { reason: 'invalid_payment_requirements', field: field in quoted ? field : 'accepted' }
+  if (!isSameAddress(authorization.to, requirements.payTo))
+    return { reason: 'invalid_exact_evm_payload_recipient_mismatch', field: 'payTo' }
+  if (authorization.value !== requirements.amount)
+    return { reason: 'invalid_exact_evm_payload_authorization_value_mismatch', field: 'amount' }
   return undefined
 }
 

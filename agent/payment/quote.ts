@@ -1,5 +1,5 @@
 /** Builds the quote of an operation (x402 v2 `PaymentRequired`). */
-import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
+import type { ResourceInfo } from '@x402/core/types'
 import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { cutText } from '../operation/statuses.ts'
@@ -58,15 +58,11 @@ export function buildQuote(request: QuoteRequest): Quote {
   const { full, short } = constantMembers(terms, operation)
   const isListed = note === undefined && url.length <= URL_CHARACTERS_LISTED_MAX
   const resource = describeResource(definition, request)
-  const variableMembers: Omit<PaymentRequired, 'accepts' | 'extensions'> = {
-    x402Version: X402_VERSION,
-    error: reason,
-    resource: isListed ? { ...resource, serviceName: SERVICE_NAME, tags: definition.skill.tags } : resource,
-  }
-  const members = isListed ? full : short
-  const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
+  const shown = isListed ? { ...resource, serviceName: SERVICE_NAME, tags: definition.skill.tags } : resource
+  const members = `"x402Version":${X402_VERSION},"resource":${JSON.stringify(shown)},${isListed ? full : short}`
+  const json = `{"error":${JSON.stringify(reason)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
-  return { header: Buffer.from(json).toString('base64'), json }
+  return { header: Buffer.from(json).toString('base64'), json, members }
 }
 
 /**

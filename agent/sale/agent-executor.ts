@@ -147,7 +147,9 @@ function parseStructuredRequest(
   const request = structuredRequestSchema.safeParse(data).data
   const definition = operations.find(({ name }) => name === request?.operation)
   if (!definition) {
-    return refused({ code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' })
+    const known = operations.map(({ name }) => name).join(', ')
+    const detail = `the data part must be {operation, input}, with one of the operations ${known}`
+    return refused({ code: 'invalid_body', detail, field: 'operation' })
   }
   const parsed = parseOperation(definition, request?.input)
   return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definition, parsed.fault))

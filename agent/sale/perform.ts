@@ -41,7 +41,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   if (outcome.kind === 'refused') return describeConflict(outcome, operation, context)
   const { reason, note, ...refusal } = outcome
   const quote = buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note })
-  return { ...refusal, kind: 'refused', quote }
+  return { ...refusal, kind: 'refused', refusal: { ...refusal.refusal, reason }, quote }
 }
 
 /** The steps 3 to 13. */

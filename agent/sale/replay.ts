@@ -43,9 +43,15 @@ export function replay(context: ReplayContext, request: Retry): Promise<SaleOutc
     if (isOther && isLate(payload.payment.payload.authorization, payments.now())) return undefined
     // The payment id is not on chain. Without one, an observer can rebuild the payload and guess what it has bought.
     if (record.payment_id !== payload.id || !isBoundTo(record, payload))
-      return budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
+      return budget.raiseTo(WEIGHTS.guess) ?? refuseOther(record, payload)
     return answer(context, record, request)
   })
+}
+
+/** Only the holder of the recorded payload learns that the request differs: the answer must not confirm a guess. */
+function refuseOther({ payment_hash, payment_id }: ResponseRecord, payload: DecodedPayload) {
+  const isRecorded = payment_id === payload.id && payment_hash === payload.bind().payment_hash
+  return refused({ code: 'payment_replay_conflict', field: isRecorded ? 'request' : 'payment' })
 }
 
 /** A matching payload is charged only for the size of the answer. */
@@ -109,7 +115,7 @@ async function replayRecord(
   record: ResponseRecord,
   { payload, waitLimit }: Retry,
 ): Promise<SaleOutcome> {
-  if (!isBoundTo(record, payload)) return refused({ code: 'payment_replay_conflict' })
+  if (!isBoundTo(record, payload)) return refuseOther(record, payload)
   let current = await waitForOtherProcess(payments, record, waitLimit)
   if (!current) return outcomeUnknown()
   const intervalMs = isOpen(current.state) ? undefined : ENDED_MS

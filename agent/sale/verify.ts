@@ -158,7 +158,7 @@ function findDoubt(
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
   if (isForFormerReceiver) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_recipient_mismatch')
-  if (isTimely) return isUndeployed ? refuseTrial(observation.trial) : undefined
+  if (isTimely) return isUndeployed ? refuseTrial(observation.trial, payer.balance, payment) : undefined
   const { authorization } = payment.payload
   const reason = checkTimes(authorization, new Date(Number(time) * 1000))
   if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
@@ -169,10 +169,20 @@ function findDoubt(
 }
 
 /** Only a transfer is sold that the token makes after the deployment of the wallet. */
-function refuseTrial(trial: Observation['trial']): PaymentRefused | undefined {
+function refuseTrial(
+  trial: Observation['trial'],
+  balance: bigint,
+  payment: CheckedPayment['payment'],
+): PaymentRefused | undefined {
   if (trial === 'made') return undefined
-  const reason = trial === 'balance' ? 'insufficient_funds' : 'invalid_exact_evm_payload_signature'
-  return refusedPayment('payment_rejected', reason)
+  return trial === 'balance'
+    ? refuseUnfunded(balance, payment)
+    : refusedPayment('payment_rejected', 'invalid_exact_evm_payload_signature')
+}
+
+function refuseUnfunded(balance: bigint, { payload }: CheckedPayment['payment']): PaymentRefused {
+  const detail = `the wallet has ${balance} micro-USDC, the price is ${payload.authorization.value}`
+  return refusedPayment('payment_rejected', 'insufficient_funds', { detail })
 }
 
 /** Checks the answer of the facilitator. If the chain contradicts a refusal, the next facilitator is asked. */
@@ -223,7 +233,7 @@ async function checkRefusal(
   // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
   if (observation.trial === 'made' || reason === 'authorization_used') return undefined
   const isCovered = payer.balance >= BigInt(payload.authorization.value)
-  return refusedPayment('payment_rejected', isCovered ? reason : 'insufficient_funds')
+  return isCovered ? refusedPayment('payment_rejected', reason) : refuseUnfunded(payer.balance, checked.payment)
 }
 
 /**

@@ -89,7 +89,7 @@ const responseSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   DataError: dataErrorSchema,
   PaymentRequirements: requirementsSchema,
   Quote: quoteSchema,
-  PaymentErrorResponse: z.strictObject({ error: errorSchema, payment_required: quoteSchema }),
+  PaymentErrorResponse: quoteSchema.extend({ error: errorSchema }).meta({ description: 'The error and the quote.' }),
   Receipt: receiptSchema,
   KeySet: z.strictObject({
     keys: z.array(publicKeySchema.loose()),

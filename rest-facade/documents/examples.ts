@@ -55,9 +55,10 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
 }
 
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
-  const body = refusalBody({ code, ...(isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }) })
   const reason = REASONS[code]
-  return reason === undefined ? body : { ...body, payment_required: shortQuote(deployment, reason) }
+  const provenance = isDataError(code) && { provenance: SYNTHETIC_PROVENANCE }
+  const body = refusalBody({ code, ...provenance, ...(reason && { reason }) })
+  return reason === undefined ? body : { ...shortQuote(deployment, reason), ...body }
 }
 
 /** An A2A request for the first example. */

@@ -3,7 +3,7 @@
  * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
-import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { NEXT, REFUSALS } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
   endpoint,
@@ -158,7 +158,8 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['testnet_links', testnetLinks(deployment).join('\n')],
-    ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], ERROR_ROWS)],
+    ['error_table', markdownTable(['status', 'code', 'charged', 'next'], ERROR_ROWS)],
+    ['next_list', NEXT_LINES.join('\n')],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], MCP_ERROR_ROWS)],
     [
       'free_table',
@@ -250,7 +251,9 @@ function listFields(definition: OperationDefinition): string {
     .join(', ')
 }
 
-const ERROR_ROWS = Object.entries(REFUSALS).map(([code, each]) => [each.status, code, each.charged, each.advice])
+const ERROR_ROWS = Object.entries(REFUSALS).map(([code, each]) => [each.status, code, each.charged, each.next])
+
+const NEXT_LINES = Object.entries(NEXT).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
 
 const MCP_ERROR_ROWS = MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), code, message])
 

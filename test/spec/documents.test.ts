@@ -123,7 +123,7 @@ describe('the free documents', () => {
     const { text } = await get('/docs/api.md')
     const { json } = await get('/api/v1/company/00000000')
     const [, block = ''] = /```json\n([^]*?)```/.exec(text) ?? []
-    expect(JSON.parse(block)).to.deep.equal({ ...(json['payment_required'] as object), extensions: {} })
+    expect(JSON.parse(block)).to.deep.equal({ ...json, error: 'Payment is required', extensions: {} })
   })
 
   it('show the answer that a lookup of the synthetic company gets', async () => {

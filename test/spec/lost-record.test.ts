@@ -39,7 +39,7 @@ describe('[5.7.12] a settled payment without a record', function () {
     })
   const requirements = async () => {
     const { json } = await lookup(NUMBER)
-    const [quoted] = (json['payment_required'] as { accepts: [never] }).accepts
+    const [quoted] = (json as unknown as { accepts: [never] }).accepts
     return quoted
   }
   const loseLog = () =>

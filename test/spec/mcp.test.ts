@@ -4,7 +4,7 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { CALL_BODY_BYTES_MAX } from '../../agent/transport/call-limits.ts'
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
-import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { expectRefusal, quoteIn, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { MCP_VERSIONS } from '../../agent/operation/endpoints.ts'
 import { buyOverTransports, expectCharges, messageOf, TOOLS, type Operation } from '../support/transports.ts'
@@ -154,7 +154,7 @@ describe('POST /mcp', () => {
         const quote = await call(client, LOOKUP)
         expect(quote.isError).to.equal(true)
         const unpaid = await a2a(LOOKUP)
-        expect(quote.structuredContent).to.deep.equal(unpaid.json['payment_required'])
+        expect(quote.structuredContent).to.deep.equal(quoteIn(unpaid))
         expect(quote.structuredContent).to.deep.equal(
           decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])),
         )
@@ -262,7 +262,7 @@ describe('POST /mcp', () => {
           [INPUT, ''],
         ] as const) {
           const { error } = JSON.parse((await at(version)).text) as { error: { data: object; message: string } }
-          expect(error.data).to.deep.equal({ supported: [MODERN], requested })
+          expect(error.data).to.deep.equal({ supported: [MODERN], requested, charged: 'no', next: 'change_request' })
           for (const each of MCP_VERSIONS) expect(error.message).to.contain(each)
         }
       })

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { companyResponseSchema } from '../../agent/operation/result.ts'
 import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
 import { searchResponseSchema } from '../../agent/operation/search.ts'
-import { expectRefusal } from '../support/raw-http.ts'
+import { expectRefusal, quoteIn } from '../support/raw-http.ts'
 import { header, signQuote, type WirePayment } from '../support/payments.ts'
 import { startTestService } from '../support/service.ts'
 import { COMPANY, expectCharges, RESOLVE, SEARCH } from '../support/transports.ts'
@@ -22,7 +22,7 @@ describe('a paid lookup', () => {
     const unpaid = await lookup('73848')
     expectRefusal(unpaid, 'payment_required')
     const quote = decodePaymentRequiredHeader(String(unpaid.headers['payment-required']))
-    expect(unpaid.json['payment_required']).to.deep.equal(quote)
+    expect(quoteIn(unpaid)).to.deep.equal(quote)
     expect(Object.keys(quote.extensions ?? {})).to.deep.equal(['bazaar', 'payment-identifier'])
     expect(quote.error).to.equal('Payment is required')
     expect(quote.resource).to.deep.equal({

@@ -18,7 +18,7 @@ const sized = (bytes: number) => '{"name":"abc"}'.padEnd(bytes)
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
 const NEITHER = 'name or company_number is required'
-const UNKNOWN = 'unknown fields are not accepted'
+const UNKNOWN = 'unknown fields are not accepted, only name, company_number, eircode, address'
 const NOT_JSON = 'it must be JSON in UTF-8'
 const TWICE = 'a field is given twice'
 const HIDDEN = 'must not contain control or invisible characters'

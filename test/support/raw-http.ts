@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import { expect } from 'chai'
-import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
+import { isDataError, NEXT, REFUSALS } from '../../agent/operation/refusal.ts'
 import { checkAnswer } from './openapi-check.ts'
 
 export interface RawRequest {
@@ -95,6 +95,12 @@ export function codeOf({ json }: RawReply): string {
   return (json['error'] as { code: string } | undefined)?.code ?? 'answer'
 }
 
+/** The quote in the body of a 402, with the reason in its own place. */
+export function quoteIn({ json }: RawReply): object {
+  const { error, ...quote } = json as { error: { reason: string } }
+  return { ...quote, error: error.reason }
+}
+
 /** HTML, stack traces and paths: text of a library or of the implementation. */
 const INTERNAL_TEXT = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
 
@@ -103,11 +109,15 @@ export function expectRefusal(reply: RawReply, code: keyof typeof REFUSALS): voi
   const { code: received } = (reply.json['error'] ?? {}) as { code?: unknown }
   expect({ status: reply.status, code: received }).to.deep.equal({ status: REFUSALS[code].status, code })
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
-  const { error, payment_required, ...rest } = reply.json
-  expect(Object.keys(rest)).to.have.members(isDataError(code) ? ['company', 'source', 'snapshot_id'] : [])
-  expect(payment_required !== undefined).to.equal(reply.status === 402)
+  const { error, ...rest } = reply.json
+  const members = isDataError(code) ? ['company', 'source', 'snapshot_id'] : []
+  const quote = reply.status === 402 ? ['x402Version', 'resource', 'accepts', 'extensions'] : []
+  expect(Object.keys(rest)).to.have.members([...members, ...quote])
   if (reply.status !== 402) expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
-  expect(error).to.have.all.keys('code', 'message')
+  const { charged } = REFUSALS[code]
+  expect(error).to.include({ charged }).and.to.include.keys('next')
+  expect(Object.hasOwn(NEXT, (error as { next: string }).next)).to.equal(true)
+  expect('reason' in (error as object)).to.equal(reply.status === 402)
   const { message } = error as { message: string }
   const start = REFUSALS[code].message.slice(0, -1)
   // The operations on earlier files name these instead of the current snapshot.

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
-import { send, type RawReply, type RawRequest } from './raw-http.ts'
+import { quoteIn, send, type RawReply, type RawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'
 import { operationOf } from './operations.ts'
 
@@ -177,7 +177,7 @@ function quoteHeader({ headers }: RawReply): string {
 export function quoteOf(reply: RawReply) {
   expect(reply.status, reply.text).to.equal(402)
   const quote = decodePaymentRequiredHeader(quoteHeader(reply))
-  expect(reply.json['payment_required']).to.deep.equal(quote)
+  expect(quoteIn(reply)).to.deep.equal(quote)
   const [requirements, ...more] = quote.accepts
   expect(more).to.deep.equal([])
   return { url: quote.resource.url, amount: requirements?.amount }

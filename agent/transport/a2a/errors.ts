@@ -67,3 +67,10 @@ export function extensionRequired(uri: string): ErrorObject {
   const message = `A structured request must name the payment extension ${uri} in A2A-Extensions.`
   return toJsonRpcError(new ExtensionSupportRequiredError({ message, metadata: { extension: uri } }))
 }
+
+/** What every refusal says, in `data`: nothing was charged, and the request must change. */
+export function describeRpcError({ data, ...error }: ErrorObject): ErrorObject {
+  const next = error.code === RPC_ERRORS.internal.code ? 'repeat' : 'change_request'
+  const charged = error.code === RPC_ERRORS.internal.code ? 'unknown' : 'no'
+  return { ...error, data: [...(Array.isArray(data) ? (data as unknown[]) : []), { charged, next }] }
+}

@@ -19,7 +19,7 @@ import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { agentCard } from './card.ts'
 import { readEnvelope, readSendMessage } from './envelope.ts'
-import { errorOfCode, RPC_ERRORS, RpcFault } from './errors.ts'
+import { describeRpcError, errorOfCode, RPC_ERRORS, RpcFault } from './errors.ts'
 
 /** Contract 4.5.10. */
 export const RESPONSE_BYTES_MAX = 1_048_576
@@ -131,7 +131,9 @@ async function handle(
   return error ? { jsonrpc: '2.0', error: errorOfCode(error.code) } : handled
 }
 
-function renderRpc(id: RpcFault['id'], response: object): HttpResponseContent {
+function renderRpc(id: RpcFault['id'], given: object): HttpResponseContent {
+  const { error } = given as { error?: RpcFault['error'] }
+  const response = error ? { ...given, error: describeRpcError(error) } : given
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
 }

@@ -13,6 +13,7 @@ export interface McpError {
 
 const VERSION_MESSAGE = `The protocol version is not supported. Supported: ${MCP_VERSIONS.join(', ')}.`
 
+const INTERNAL_ERROR_CODE = -32_603
 const UNSUPPORTED_VERSION_CODE = -32_022
 
 /**
@@ -51,8 +52,13 @@ export function fixErrorMessages(body: string, status: number): string {
     const { code, data } = reply.error
     const { message = OTHER_MESSAGE } =
       MCP_ERRORS.find((each) => each.code === code && each.statuses.includes(status)) ?? {}
-    const versions = code === UNSUPPORTED_VERSION_CODE && { data: describeVersions(data) }
-    return prefix + JSON.stringify({ ...reply, error: { code, message, ...versions } })
+    const isFailure = code === INTERNAL_ERROR_CODE
+    const described = {
+      ...(code === UNSUPPORTED_VERSION_CODE && describeVersions(data)),
+      charged: isFailure ? 'unknown' : 'no',
+      next: isFailure ? 'repeat' : 'change_request',
+    }
+    return prefix + JSON.stringify({ ...reply, error: { code, message, data: described } })
   })
 }
 

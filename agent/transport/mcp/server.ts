@@ -62,7 +62,11 @@ async function perform(
   { payment, args, ...caller }: Caller & { payment: unknown },
 ): Promise<CallToolResult> {
   const parsed = parseOperation(definition, readToolArguments(definition, args ?? {}))
-  if (parsed.kind === 'invalid') return toToolResult(refused(inputRefusal(definition, parsed.fault)))
+  if (parsed.kind === 'invalid') {
+    const refusal = inputRefusal(definition, parsed.fault)
+    const isPayment = /payment|_meta/i.test(parsed.fault.unknown ?? '')
+    return toToolResult(refused(isPayment ? { ...refusal, detail: PAYMENT_IN_ARGUMENTS } : refusal))
+  }
   const { operation } = parsed
   const request = {
     operation,
@@ -88,6 +92,7 @@ function waysToPay(baseUrl: string, { definition, input }: Operation): object {
 }
 
 const PAYMENT_META = 'x402/payment'
+const PAYMENT_IN_ARGUMENTS = `the payment belongs in _meta["${PAYMENT_META}"] of the call, not in its arguments`
 /** Where the client of Cloudflare's `agents` reads the quote. */
 const QUOTE_META = 'x402/error'
 
@@ -96,8 +101,7 @@ function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolRes
     return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
   }
   const { refusal, quote, paymentResponse } = outcome
-  const { error: reason, ...rest } = refusalBody(refusal)
-  const error = { error: reason, ...rest, next: nextStep(refusal) }
+  const error = { ...refusalBody(refusal), ...retryAfterOf(refusal) }
   if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
   const told = { ...error, ...(waysToPayOf && { cannot_pay: waysToPayOf() }) }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
@@ -115,11 +119,10 @@ function decodeReceipt(paymentResponse: string): unknown {
   return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
 }
 
-/** The advice and the value of `Retry-After`, which the error has besides the body of REST. */
-function nextStep({ code, retryAfterSeconds }: Refusal): object {
-  const { advice, charged } = REFUSALS[code]
+/** The value of `Retry-After`, which the body of REST does not have. */
+function retryAfterOf({ code, retryAfterSeconds }: Refusal): object {
   const seconds = retryAfterSeconds ?? (REFUSALS[code] as { retryAfterSeconds?: number }).retryAfterSeconds
-  return { advice, charged, ...(seconds !== undefined && { retry_after_seconds: seconds }) }
+  return seconds === undefined ? {} : { retry_after_seconds: seconds }
 }
 
 function toContent(json: string) {

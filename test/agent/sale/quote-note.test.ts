@@ -27,6 +27,7 @@ describe('[4.2.5] the quote of a search', () => {
     expect(refusal).to.deep.equal({
       code: 'payment_required',
       detail: 'no company has this status, so the answer would be empty',
+      reason: 'Payment is required',
     })
     expect(description).to.match(/^Note: no company has this status.*The statuses are: Dissolved, Normal\. Up to ten/)
     expect(description.length).to.be.at.most(500)
@@ -36,7 +37,7 @@ describe('[4.2.5] the quote of a search', () => {
   it('has no note for a status of the dataset in any case, or without a status', async () => {
     for (const input of [{}, { status: 'normal' }, { status: 'DISSOLVED' }]) {
       const { refusal, description } = await quoteFor(input)
-      expect(refusal).to.deep.equal({ code: 'payment_required' })
+      expect(refusal).to.deep.equal({ code: 'payment_required', reason: 'Payment is required' })
       expect(description).not.to.include('Note')
     }
   })

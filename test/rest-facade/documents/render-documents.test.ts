@@ -42,8 +42,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     for (const path of ['/docs/api.md', '/docs/a2a.md', '/docs/mcp.md']) {
       it(`${path} has exactly the errors of the table of refusals`, () => {
-        for (const [code, { status, charged, advice }] of Object.entries(REFUSALS)) {
-          expect(readText(pages, path)).to.contain(`| ${status} | ${code} | ${charged} | ${advice} |`)
+        for (const [code, { status, charged, next }] of Object.entries(REFUSALS)) {
+          expect(readText(pages, path)).to.contain(`| ${status} | ${code} | ${charged} | ${next} |`)
         }
         const named = readText(pages, path).match(/(?<=^\| \d{3} \| )\w+/gm) ?? []
         expect(named).to.have.members(Object.keys(REFUSALS))
