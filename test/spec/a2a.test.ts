@@ -296,7 +296,7 @@ describe('POST /a2a', () => {
 
   describe('[4.5.12] checks the version before the method and the parameters', () => {
     const supported = (reply: RawReply) =>
-      (reply.json['error'] as { data: { metadata?: object }[] }).data.map(({ metadata }) => metadata)
+      (reply.json['error'] as { data: { metadata?: object }[] }).data.flatMap(({ metadata }) => metadata ?? [])
 
     for (const method of ['message/send', 'tasks/get', MARK, 'GetTask']) {
       for (const version of [undefined, '0.3']) {

@@ -94,7 +94,13 @@ describe('a batch', () => {
       const single = await buySingle('resolve', inputs[at]!)
       expect(body).not.to.have.any.keys('query', 'match', ...Object.keys(shared))
       if (single.status === 200) expect(fromItem(items[at]!, body, json)).to.deep.equal(single.json)
-      else expect({ source: shared.source, snapshot_id: shared.snapshot_id, ...body }).to.deep.equal(single.json)
+      else {
+        const error = { ...(single.json['error'] as object), charged: 'yes' }
+        expect({ source: shared.source, snapshot_id: shared.snapshot_id, ...body }).to.deep.equal({
+          ...single.json,
+          error,
+        })
+      }
     }
   })
 

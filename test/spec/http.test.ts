@@ -133,7 +133,7 @@ describe('the paths', () => {
       const { status, headers, json } = await send({ url: service.url, path: target })
       expect([status, headers['content-type']]).to.deep.equal([400, 'application/json; charset=utf-8'])
       expect(json).to.have.all.keys('error')
-      expect(json['error']).to.have.all.keys('code', 'message').and.have.property('code', code)
+      expect(json['error']).to.have.all.keys('code', 'message', 'charged', 'next').and.have.property('code', code)
     })
   }
 })

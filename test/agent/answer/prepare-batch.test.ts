@@ -100,7 +100,7 @@ describe('the items of a batch', () => {
 
   it('[4.11.5] that take too long together are refused, and the item is named', async () => {
     const prepared = await prepare(lookups(...Array<string>(100).fill('1')), { now: ticking(1_000) })
-    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[5]' } })
+    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[5]', field: 'inputs[5]' } })
     await register.close()
   })
 
@@ -109,7 +109,7 @@ describe('the items of a batch', () => {
     let readings = 0
     // The query reads the clock for the fourth and the fifth time.
     const prepared = await prepare(items, { now: () => new Date((readings += 1) < 5 ? 0 : 2_001) })
-    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[1]' } })
+    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[1]', field: 'inputs[1]' } })
     await register.close()
   })
 })

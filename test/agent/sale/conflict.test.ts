@@ -55,7 +55,7 @@ describe('[2.8, 5.4.2] the body of a payment conflict', () => {
     const payment = await signedPayment()
     expect(await sale.lookup(payment)).to.include({ kind: 'answer' })
     expect(await sale.lookup(payment, '73848')).to.deep.equal(
-      refused({ code: 'payment_replay_conflict', provenance: loaded() }),
+      refused({ code: 'payment_replay_conflict', field: 'request', provenance: loaded() }),
     )
   })
 })
