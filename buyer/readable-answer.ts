@@ -25,7 +25,10 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
   resolve: (answer: ResolveResponse) => {
     const { status, match } = answer
     const verdict = match ? `${status}: ${match.company.company_number} ${match.company.legal_name}` : status
-    return [verdict, ...toRanking(answer)]
+    const others = answer.related.map(({ company_number, legal_name, relation }) =>
+      [relation.replace('_', ' '), company_number, legal_name].join('  '),
+    )
+    return [verdict, answer.explanation, ...toRanking(answer), ...others]
   },
   history: ({ versions, complete_since }: HistoryResponse) => [
     ...toTable(versions.map(versionCells), VERSION_HEADS),

@@ -4,6 +4,8 @@ import { parseName } from '../../store/index/normalise-name.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
+import { explainResolution, explainSearch } from './explain.ts'
+import type { Register } from './search/register.ts'
 import type { lookup } from '../operation/lookup.ts'
 import {
   MATCH_MARGIN_MIN,
@@ -13,10 +15,12 @@ import {
   type Candidate,
 } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import { matchOf, type resolve, type ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
 import {
   datasetProvenance,
+  ifReadable,
   isSynthetic,
   openRegisters,
   provenanceOf,
@@ -35,16 +39,32 @@ export const answerLookup: AnswerFunction<typeof lookup> = ({ company_number: nu
   if (!dataset) return NO_DATASET
   const provenance = datasetProvenance(dataset)
   const entry = dataset.snapshot.find(number)
-  if (entry === undefined) return refused({ code: 'company_not_found', provenance })
+  if (entry === undefined) return refused({ code: 'company_not_found', ...lastFile(number, context), provenance })
   if (entry === 'quarantined') return refused({ code: 'source_data_conflict', provenance })
   return { kind: 'computed', answer: { company: entry, ...provenance } }
+}
+
+/** The last day of a recorded file with the number, without its name. Nothing while the journal cannot be read. */
+function lastFile(number: string, { journal }: AnswerContext): Pick<Refusal, 'detail' | 'next'> {
+  return (
+    ifReadable(() => {
+      for (const { entry, lastSeen } of journal().versions(number))
+        if (typeof entry === 'object' && lastSeen)
+          return { detail: `the last recorded file with it is of ${lastSeen.date}`, next: 'history' as const }
+      return undefined
+    }) ?? {}
+  )
 }
 
 export const answerSearch: AnswerFunction<typeof search> = ({ q, limit, ...filters }, context) => {
   const found = findByName({ name: q, ...filters, fuzzy: 'always' }, context, limit)
   if (found.kind === 'refused') return found
   const hasFilters = (filters.status ?? filters.eircode) !== undefined
-  return { kind: 'computed', answer: { query: { q, limit }, ...(hasFilters && { filters }), ...found.answer } }
+  const explained = explainSearch(found.answer, limit)
+  return {
+    kind: 'computed',
+    answer: { query: { q, limit }, ...(hasFilters && { filters }), ...explained, ...found.answer },
+  }
 }
 
 export const answerResolve: AnswerFunction<typeof resolve> = (query, context) => {
@@ -55,8 +75,22 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
   if (candidates.length === 0 && query.eircode !== undefined && query.name !== undefined)
     return withEircodeOnly({ ...query, name: query.name, eircode: query.eircode }, found.answer, context)
   const status = decideStatus(candidates, { isTruncated })
-  const match = matchOf({ status, candidates })
-  return { kind: 'computed', answer: { status, match, query, ...found.answer, candidates } }
+  return explained(query, status, { ...found.answer, candidates }, context)
+}
+
+/** The answer with what it says of itself. */
+function explained(
+  query: ResolveInput,
+  status: ResolveResponse['status'],
+  answer: ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
+  context: AnswerContext,
+): ReturnType<typeof answerResolve> {
+  const { candidates } = answer
+  const explanation = explainResolution({ status, query, ...answer }, registersFor(query, context), context.now)
+  return {
+    kind: 'computed',
+    answer: { status, match: matchOf({ status, candidates }), query, ...explanation, ...answer },
+  }
 }
 
 /**
@@ -93,10 +127,7 @@ function withEircodeOnly(
   const answer = found.kind === 'refused' ? none : found.answer
   const candidates = answer.candidates.filter(({ signals }) => signals.eircode_exact === true)
   const status = candidates.length === 0 ? 'no_match' : 'ambiguous'
-  return {
-    kind: 'computed',
-    answer: { status, match: null, query, ...(candidates.length === 0 ? none : answer), candidates },
-  }
+  return explained(query, status, { ...(candidates.length === 0 ? none : answer), candidates }, context)
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]
@@ -111,11 +142,14 @@ function findIdentified(given: ResolveInput, context: AnswerContext): ReturnType
   const found = answerLookup({ company_number }, context)
   if (found.kind === 'refused') return found
   const { company, ...provenance } = found.answer
-  const { dataset } = context
-  const isFromDataset = dataset !== undefined && company !== SYNTHETIC_COMPANY
-  const registers = isFromDataset ? openRegisters(dataset, context) : ([SYNTHETIC_REGISTER] as const)
-  const candidate = candidateByNumber(company, given, registers)
+  const candidate = candidateByNumber(company, given, registersFor(given, context))
   return { kind: 'computed', answer: { ...ranked([candidate], false), ...provenance } }
+}
+
+/** The synthetic company needs no dataset. */
+function registersFor({ company_number }: ResolveInput, context: AnswerContext): readonly [Register, ...Register[]] {
+  const { dataset } = context
+  return dataset && !isSynthetic(company_number, context) ? openRegisters(dataset, context) : [SYNTHETIC_REGISTER]
 }
 
 function findByName(query: CompanyQuery, context: AnswerContext, limit?: number) {

@@ -117,7 +117,7 @@ export const changes = defineOperation({
       'following new companies, names, statuses and addresses, of all or of up to 100 "company_numbers". Repeat with ' +
       '"cursor" while "next_cursor" is not null',
     notFor: 'the records themselves',
-    charge: 'An empty list and numbers that are not in the register are charged.',
+    charge: 'An empty list is charged.',
     size: 'An answer has 1 KB and 0.3 KB for each change.',
   },
 })

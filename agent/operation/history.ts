@@ -72,7 +72,7 @@ export const history = defineOperation({
   tool: {
     name: 'company_history',
     title: 'List the recorded versions of one Irish company',
-    bestFor: 'former names, addresses and statuses of a number since "complete_since"',
+    bestFor: 'former names, addresses and statuses of a number',
     notFor: 'days before the first recorded file',
     charge: 'A number that no file had is not charged.',
     size: 'An answer has 1 KB for each version, of which there are at most 100.',

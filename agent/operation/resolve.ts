@@ -9,6 +9,7 @@ import {
   MATCHING_VERSION,
   rankingMembers,
   repeatsInput,
+  resolutionMembers,
   SCORE_DEFINITION,
   type Candidate,
 } from './result.ts'
@@ -23,6 +24,7 @@ export const resolveResponseSchema = z.strictObject({
     eircode: z.string().optional(),
     address: z.string().optional(),
   }),
+  ...resolutionMembers,
   ...rankingMembers,
 })
 
@@ -35,7 +37,13 @@ export const matchOf = ({ status, candidates }: Pick<ResolveResponse, 'status' |
 function exampleAnswer(mode: 'mainnet' | 'testnet'): ResolveResponse {
   const candidate = exampleCandidate(mode)
   const query = { name: candidate.company.legal_name }
-  return { status: 'matched', match: candidate, query, candidates: [candidate], ...EXAMPLE_RANKING }
+  const explained = {
+    explanation: 'The first candidate has 1000 points.',
+    next: 'nothing' as const,
+    differs_in: [],
+    related: [],
+  }
+  return { status: 'matched', match: candidate, query, candidates: [candidate], ...explained, ...EXAMPLE_RANKING }
 }
 
 /**
@@ -93,7 +101,7 @@ export const resolve = defineOperation({
     name: 'resolve_company',
     title: 'Resolve a name to one Irish company',
     bestFor: 'one company from a name, ideally with Eircode, address or number. Act only on status "matched"',
-    notFor: 'lists of candidates; a search before it is not needed',
+    notFor: 'lists of candidates',
     charge: 'Every status is charged.',
     size: 'An answer has 2 KB and 1 KB for each candidate, of which there are at most ten.',
   },

@@ -62,8 +62,41 @@ export const candidateSchema = z.strictObject({
   conflicts: z.array(z.enum(['eircode_mismatch', 'name_mismatch', 'number_mismatch'])),
 })
 
+/** What the client does after an answer with candidates. */
+const ANSWER_NEXT = [
+  'nothing',
+  'choose',
+  'narrow',
+  'search',
+  'add_eircode',
+  'add_address',
+  'correct_eircode',
+  'correct_number',
+] as const
+
+export const companyMembers = companySchema.keyof().options
+
+export const RELATED_MAX = 5
+
+/** Members of a resolution about records that are no match (contract 2.6). */
+export const resolutionMembers = {
+  differs_in: z.array(companySchema.keyof()),
+  related: z
+    .array(
+      z.strictObject({
+        company_number: z.string(),
+        legal_name: z.string(),
+        status: z.string().nullable(),
+        relation: z.enum(['same_name', 'similar']),
+      }),
+    )
+    .max(RELATED_MAX),
+}
+
 /** The members of an answer with candidates (contract 2.6). */
 export const rankingMembers = {
+  explanation: z.string(),
+  next: z.enum(ANSWER_NEXT),
   candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
   candidate_limit_reached: z.boolean(),
   matching_version: z.string(),

@@ -18,7 +18,9 @@ export type SearchResponse = z.infer<typeof searchResponseSchema>
 
 function exampleAnswer(mode: 'mainnet' | 'testnet'): SearchResponse {
   const candidate = exampleCandidate(mode)
-  return { query: { q: candidate.company.legal_name, limit: 5 }, candidates: [candidate], ...EXAMPLE_RANKING }
+  const explained = { explanation: '1 candidates, best first.', next: 'choose' as const }
+  const query = { q: candidate.company.legal_name, limit: 5 }
+  return { query, candidates: [candidate], ...explained, ...EXAMPLE_RANKING }
 }
 
 /**

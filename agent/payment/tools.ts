@@ -89,7 +89,7 @@ export function listTools(
     ...paid,
     {
       name: INFO_TOOL,
-      title: 'Prices, dataset and attribution of this service',
+      title: 'About this service',
       description: 'Best for prices, receiver of payments, state of the dataset and the attribution to show. Free.',
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
       outputSchema: INFO_SCHEMA,

@@ -67,7 +67,12 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   ],
   resolve: (answer: ResolveResponse) => {
     const { status, match, candidates } = answer
-    if (!match) return [create('h1', {}, VERDICTS[status] ?? status), showCandidates(answer)]
+    if (!match)
+      return [
+        create('h1', {}, VERDICTS[status] ?? status),
+        paragraph(toWords(answer.explanation), 'quiet'),
+        showCandidates(answer),
+      ]
     const others = candidates.length > 1 ? [create('h2', {}, 'Others'), showCandidates(answer)] : []
     return [paragraph('✓ This is the company.', 'done'), showRecord(match.company, answer), others]
   },

@@ -158,16 +158,10 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['testnet_links', testnetLinks(deployment).join('\n')],
-    ['error_table', markdownTable(['status', 'code', 'charged', 'next'], ERROR_ROWS)],
+    ['error_table', markdownTable(['status', 'code', 'charged', 'next'], groupErrors())],
     ['next_list', NEXT_LINES.join('\n')],
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], MCP_ERROR_ROWS)],
-    [
-      'free_table',
-      markdownTable(
-        ['route', 'description'],
-        freeRoutes.map(({ path, description }) => [`GET ${path}`, description]),
-      ),
-    ],
+    ['free_list', freeRoutes.map(({ path }) => `\`GET ${path}\``).join(', ')],
     ['price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows)],
     ['a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows)],
   ])
@@ -251,7 +245,15 @@ function listFields(definition: OperationDefinition): string {
     .join(', ')
 }
 
-const ERROR_ROWS = Object.entries(REFUSALS).map(([code, each]) => [each.status, code, each.charged, each.next])
+/** Codes with the same status, charge and next step share a row. */
+function groupErrors(): (string | number)[][] {
+  const rows = new Map<string, { each: (typeof REFUSALS)[keyof typeof REFUSALS]; codes: string[] }>()
+  for (const [code, each] of Object.entries(REFUSALS)) {
+    const key = JSON.stringify([each.status, each.charged, each.next])
+    rows.set(key, { each, codes: [...(rows.get(key)?.codes ?? []), code] })
+  }
+  return Array.from(rows.values(), ({ each, codes }) => [each.status, codes.join(', '), each.charged, each.next])
+}
 
 const NEXT_LINES = Object.entries(NEXT).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)
 

@@ -37,7 +37,7 @@ describe('[14.5] an answer on a terminal', () => {
     const candidates = ['1', '2'].map(twin)
     const lines = toReadable('resolve', { ...resolution, status: 'ambiguous', match: null, candidates })
     const { registered_address, registered_date } = first!.company
-    expect(lines?.slice(2).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
+    expect(lines?.slice(3).map((line) => line.split(/ {2,}/).toSpliced(1, 1))).to.deep.equal(
       ['1', '2'].map((number) => [
         number,
         `Status ${number}`,

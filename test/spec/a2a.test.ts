@@ -51,7 +51,7 @@ function expectRpcError(reply: RawReply, code: number, id: unknown): void {
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
   expect(error?.message).to.be.a('string').and.match(/\.$/)
   // The SDK adds ErrorInfo to the error codes of A2A only.
-  const [info, ...rest] = (error?.data as object[]).toReversed()
+  const [info, ...rest] = ((error?.data ?? []) as object[]).toReversed()
   expect(info).to.include.keys('charged', 'next')
   expect(rest.length > 0).to.equal(code <= -32001 && code >= -32099)
   expectNoLeak(reply, MARK)

@@ -8,8 +8,8 @@ import { containsWords } from './own-address.ts'
 /** SCORE_DEFINITION states the same values to clients. */
 const SCORES = { company_number: 1000, strict_name: 1000, relaxed_name: 960 }
 const FUZZY_SCORE_MAX = 850
-const EIRCODE_SCORE = 80
-const ADDRESS_SCORE = 40
+export const EIRCODE_SCORE = 80
+export const ADDRESS_SCORE = 40
 
 /** The most that evidence adds to the score of a name. */
 export const EVIDENCE_SCORE_MAX = EIRCODE_SCORE + ADDRESS_SCORE

@@ -9,6 +9,7 @@ const STATUSES = 'Ceased, Ceased IRL, Deleted as per SE Tr, Dissolved, Dissolved
 
 const BYTES_MAX = {
   '/openapi.json': 70_000,
+  '/docs/api.md': 16_000,
 }
 
 for (const mode of ['testnet', 'mainnet'] as Mode[])

@@ -1,0 +1,139 @@
+/**
+ * What an answer with candidates says of itself: why it is a match or none, what the client does next, and the records
+ * that are no candidates (contract 12.5). Depends on query and snapshot alone, and makes no match.
+ */
+import type { Company } from '../../store/dataset/company.ts'
+import { normaliseText } from '../../store/index/normalise-name.ts'
+import { openQueryBudgets } from '../../store/index/operation-budget.ts'
+import type { ResolveResponse } from '../operation/resolve.ts'
+import type { SearchResponse } from '../operation/search.ts'
+import {
+  companyMembers,
+  MATCH_MARGIN_MIN,
+  MATCH_SCORE_MIN,
+  RELATED_MAX,
+  SCORE_MAX,
+  type Candidate,
+} from '../operation/result.ts'
+import { ADDRESS_SCORE, EIRCODE_SCORE } from './search/candidate.ts'
+import { findEqualNames } from './search/equal-names.ts'
+import { findInRegisters } from './search/find-companies.ts'
+import type { Register } from './search/register.ts'
+import { parseQueryName } from './search/typed-name.ts'
+
+/** A search shows names from fewer points on, which are seldom meant. */
+const SIMILAR_SCORE_MIN = 400
+
+type Decided = Pick<ResolveResponse, 'status' | 'query' | 'candidates' | 'candidate_limit_reached'>
+type Explained = Pick<ResolveResponse, 'explanation' | 'next' | 'differs_in' | 'related'>
+
+export function explainSearch(
+  { candidates, candidate_limit_reached: isTruncated }: Pick<SearchResponse, 'candidates' | 'candidate_limit_reached'>,
+  limit: number,
+): Pick<SearchResponse, 'explanation' | 'next'> {
+  if (isTruncated) return { explanation: 'Not all companies with such a name were examined.', next: 'narrow' }
+  if (candidates.length === 0) return { explanation: 'No company has such a name.', next: 'nothing' }
+  const more = candidates.length === limit ? ' More can exist beyond limit.' : ''
+  return { explanation: `${candidates.length} candidates, best first.${more}`, next: 'choose' }
+}
+
+export function explainResolution(decided: Decided, registers: readonly Register[], now: () => Date): Explained {
+  const { status, query, candidates } = decided
+  const [first] = candidates
+  const near = candidates.filter(({ score }) => first && first.score - score < MATCH_MARGIN_MIN)
+  const differs_in = companyMembers.filter(
+    (name) => new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
+  )
+  // A match without further evidence has all companies of its name as candidates.
+  const hasEvidence = query.eircode !== undefined || query.company_number !== undefined
+  const related = status === 'matched' && !hasEvidence ? [] : findRelated(decided, registers, now)
+  return { ...explain(decided, near, differs_in, related), differs_in, related }
+}
+
+function explain(
+  { status, query, candidates, candidate_limit_reached: isTruncated }: Decided,
+  near: readonly Candidate[],
+  differs: Explained['differs_in'],
+  related: Explained['related'],
+): Pick<Explained, 'explanation' | 'next'> {
+  const [first, second] = candidates
+  if (!first) {
+    const similar = related.filter(({ relation }) => relation === 'similar').length
+    const others = similar > 0 ? `; ${similar} with a similar name are in related` : ''
+    return { explanation: `No company has this name${others}.`, next: 'search' }
+  }
+  const { score, conflicts, match_type, signals } = first
+  const [conflict] = conflicts
+  if (status === 'matched') {
+    const others = second ? `, the next one ${second.score}` : ''
+    return { explanation: `The first candidate has ${score} points${others}.`, next: 'nothing' }
+  }
+  if (isTruncated) return { explanation: 'Not all companies with such a name were examined.', next: 'narrow' }
+  if (conflict) {
+    const next = conflict === 'eircode_mismatch' ? 'correct_eircode' : 'correct_number'
+    return { explanation: `The first candidate contradicts the query: ${conflicts.join(', ')}.`, next }
+  }
+  const next = nextEvidence(query, candidates)
+  if (score < MATCH_SCORE_MIN) {
+    const name = match_type === 'fuzzy_name' ? ` (fuzzy_name, name_similarity ${signals.name_similarity})` : ''
+    return { explanation: `The first candidate has ${score} points${name}; a match needs ${MATCH_SCORE_MIN}.`, next }
+  }
+  const members = differs.filter((name) => name !== 'company_number').length
+  const differ = members === 0 ? 'nothing but company_number' : 'the members in differs_in'
+  const margin = `within ${MATCH_MARGIN_MIN} points of each other`
+  return { explanation: `${near.length} candidates are ${margin}, and differ in ${differ}.`, next }
+}
+
+/** The evidence whose points could make one of the candidates matched. */
+function nextEvidence(query: Decided['query'], candidates: readonly Candidate[]): Explained['next'] {
+  const couldMatch = (points: number, isRival: (one: Candidate, other: Candidate) => boolean) =>
+    candidates.some((one) => {
+      const score = Math.min(SCORE_MAX, one.score + points)
+      const rivals = candidates.filter((other) => other !== one && isRival(one, other))
+      return score >= MATCH_SCORE_MIN && rivals.every((other) => score - other.score >= MATCH_MARGIN_MIN)
+    })
+  // A company of the same name with another Eircode is no candidate beside the one that has the given Eircode.
+  const hasOtherEircode = ({ company: one }: Candidate, { company: other }: Candidate) =>
+    one.registered_address.eircode !== null &&
+    other.registered_address.eircode !== null &&
+    one.registered_address.eircode !== other.registered_address.eircode &&
+    normaliseText(one.legal_name) === normaliseText(other.legal_name)
+  if (query.eircode === undefined && couldMatch(EIRCODE_SCORE, (one, other) => !hasOtherEircode(one, other)))
+    return 'add_eircode'
+  return query.address === undefined && couldMatch(ADDRESS_SCORE, () => true) ? 'add_address' : 'choose'
+}
+
+/** Companies of the same name that are no candidates, and for `no_match` what a search shows. */
+function findRelated(
+  { status, query: { name }, candidates }: Decided,
+  registers: readonly Register[],
+  now: () => Date,
+): Explained['related'] {
+  if (name === undefined) return []
+  const seen = new Set(candidates.map(({ company }) => company.company_number))
+  const take = (companies: readonly Company[], relation: Explained['related'][number]['relation']) =>
+    companies.flatMap(({ company_number, legal_name, status: state }) => {
+      if (seen.has(company_number)) return []
+      seen.add(company_number)
+      return [{ company_number, legal_name, status: state, relation }]
+    })
+  const query = parseQueryName(name)
+  const names = [...query.whole, ...(query.named ? [query.named] : [])]
+  const same = registers.flatMap((register) => {
+    const accepts = (position: number) => position !== register.withheld
+    const equal = findEqualNames(register, query, names, { accepts, budgets: openQueryBudgets() })
+    return Array.from(equal.values(), ({ company }) => company)
+  })
+  const related = take(same, 'same_name')
+  if (status === 'no_match') {
+    const found = findInRegisters(registers, { name, fuzzy: 'always' }, now)
+    const similar = found.kind === 'found' ? found.candidates.filter(({ score }) => score >= SIMILAR_SCORE_MIN) : []
+    related.push(
+      ...take(
+        similar.map(({ company }) => company),
+        'similar',
+      ),
+    )
+  }
+  return related.slice(0, RELATED_MAX)
+}
