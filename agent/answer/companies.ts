@@ -75,11 +75,11 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
   if (candidates.length === 0 && query.eircode !== undefined && query.name !== undefined)
     return withEircodeOnly({ ...query, name: query.name, eircode: query.eircode }, found.answer, context)
   const status = decideStatus(candidates, { isTruncated })
-  return explained(query, status, { ...found.answer, candidates }, context)
+  return withExplanation(query, status, { ...found.answer, candidates }, context)
 }
 
 /** The answer with what it says of itself. */
-function explained(
+function withExplanation(
   query: ResolveInput,
   status: ResolveResponse['status'],
   answer: ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
@@ -127,7 +127,7 @@ function withEircodeOnly(
   const answer = found.kind === 'refused' ? none : found.answer
   const candidates = answer.candidates.filter(({ signals }) => signals.eircode_exact === true)
   const status = candidates.length === 0 ? 'no_match' : 'ambiguous'
-  return explained(query, status, { ...(candidates.length === 0 ? none : answer), candidates }, context)
+  return withExplanation(query, status, { ...(candidates.length === 0 ? none : answer), candidates }, context)
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]

@@ -89,7 +89,7 @@ export function jsonDocument(body: object): WrittenDocument {
 
 /** What programs get from `/`. */
 function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
-  const { page, apiGuide, llmsTxt, openApi, metadata, x402, agentCard } = FREE_PATHS
+  const { page, apiGuide, llmsTxt, openApi, metadata, x402, agentCard, jwks } = FREE_PATHS
   const paths = {
     guide: page,
     api_guide: apiGuide,
@@ -97,7 +97,9 @@ function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
     openapi: openApi,
     metadata,
     x402,
-    ...(a2aEnabled && { agent_card: agentCard }),
+    keys: jwks,
+    mcp: MCP_PATH,
+    ...(a2aEnabled && { a2a: A2A_PATH, agent_card: agentCard }),
   }
   const links = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, baseUrl + path]))
   return { name: 'Irish company records', version, links }

@@ -44,6 +44,9 @@ export interface HttpResponseContent {
 /** Caches must not store paid answers or quotes (contract 7.7). */
 const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
 
+/** What a client that has only the URL reads about the payment (RFC 8288). */
+const QUOTE_LINKS = '</openapi.json>; rel="service-desc", </llms.txt>; rel="llms-txt"'
+
 export function renderOutcome(outcome: Outcome): HttpResponseContent {
   if (outcome.kind === 'answer') {
     const headers = { ...PRIVATE_JSON, [PAYMENT_HEADERS.response]: outcome.paymentResponse }
@@ -53,7 +56,7 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
   const { status, retryAfterSeconds } = REFUSALS[refusal.code]
   const retryAfter = refusal.retryAfterSeconds ?? retryAfterSeconds
   const headers: Record<string, string> = { ...PRIVATE_JSON }
-  if (quote) headers[PAYMENT_HEADERS.required] = quote.header
+  if (quote) Object.assign(headers, { [PAYMENT_HEADERS.required]: quote.header, Link: QUOTE_LINKS })
   if (paymentResponse !== undefined) headers[PAYMENT_HEADERS.response] = paymentResponse
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
   if (refusal.allow !== undefined) headers['Allow'] = refusal.allow
