@@ -105,7 +105,7 @@ function showSteps(
     for (const { name, value, passed } of step.checks)
       if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
     const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
-    if (isWrong('amount')) note('To pay more than the limit, add --max-amount.')
+    if (isWrong('limit')) note('To pay more than the limit, add --max-amount.')
     const other = mode === 'testnet' ? 'mainnet' : 'testnet'
     if (isWrong('network') && network === DEPLOYMENTS[other].network)
       note(`The service sells on ${other}: to pay there, use --mode ${other}.`)

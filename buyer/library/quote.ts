@@ -90,7 +90,7 @@ export interface ExpectedTerms {
   payTo: string
 }
 
-const AMOUNT = 'amount'
+const LIMIT = 'limit'
 
 /** The highest usual price of an answer, in micro-USDC. */
 export const highestPrice = (mode: Mode): number => Math.max(...SINGLE_OPERATIONS.map(({ prices }) => prices[mode]))
@@ -126,11 +126,9 @@ export function compareQuote(quote: DecodedQuote, expected: ExpectedTerms, amoun
       value: `${requirements.maxTimeoutSeconds} s after signing`,
       passed: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
     },
-    {
-      name: AMOUNT,
-      value: `${requirements.amount} micro-USDC, at most ${amountMax}`,
-      passed: /^[0-9]{1,15}$/.test(requirements.amount) && Number(requirements.amount) <= amountMax,
-    },
+    // No answer is free, so an amount of 0 is not a price of the service.
+    { name: 'amount', value: `${requirements.amount} micro-USDC`, passed: /^[1-9][0-9]*$/.test(requirements.amount) },
+    { name: LIMIT, value: `${amountMax} micro-USDC`, passed: !(Number(requirements.amount) > amountMax) },
   ]
 }
 
@@ -138,7 +136,7 @@ export function compareQuote(quote: DecodedQuote, expected: ExpectedTerms, amoun
 export function requireChecks(checks: readonly QuoteCheck[], amountMax: number): void {
   const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
   if (wrong.length === 0) return
-  if (wrong.join() === AMOUNT)
+  if (wrong.join() === LIMIT)
     throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   throw new PurchaseError('quote_unexpected', `The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
 }

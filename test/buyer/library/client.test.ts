@@ -76,10 +76,12 @@ describe('a quote check', () => {
     it(`reports a wrong ${name}: ${JSON.stringify(terms?.extra)}`, () => expect(failing(made)).to.deep.equal([name]))
   }
 
-  it('limits the amount to whole micro-USDC up to the maximum of the buyer', () => {
-    const isAccepted = (amount: string) => failing(quote({ amount })).length === 0
-    expect(['0', '1', '999', '1000'].map(isAccepted)).to.deep.equal([true, true, true, true])
-    expect(['1001', '99999999999999999999', '-1', '1e3', '0x1', '1.0'].filter(isAccepted)).to.deep.equal([])
+  it('[15.2] limits the amount to whole micro-USDC above 0 up to the maximum of the buyer', () => {
+    const wrong = (amount: string) => failing(quote({ amount })).join()
+    expect(['1', '999', '1000'].map(wrong)).to.deep.equal(['', '', ''])
+    expect(['1001', '99999999999999999999'].map(wrong)).to.deep.equal(['limit', 'limit'])
+    const NO_AMOUNT = ['0', '', '00', '01', '-1', '+1', '1e3', '0x1', '1.0', ' 1', '1\n', 'NaN', 'Infinity', '٣']
+    for (const amount of NO_AMOUNT) expect(wrong(amount), amount).to.match(/^amount/)
   })
 
   it('rejects a header that is not an x402 v2 quote', () => {
@@ -515,6 +517,10 @@ describe('the client', () => {
       expect(paymentsSent()).to.have.lengthOf(1)
       expect(printed.at(-3)).to.equal('To pay more than the limit, add --max-amount.')
       expect(printed.at(-2)).to.match(/^The price is above 10000 micro-USDC\. Nothing was signed/)
+      pricedAt(0)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      expect(printed.at(-2)).to.match(/^The quote has an unexpected amount\. Nothing was signed/)
     })
 
     const cardOf = (url: string) => ({
