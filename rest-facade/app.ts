@@ -6,6 +6,7 @@ import { a2aRoute } from '../agent/transport/a2a/route.ts'
 import { mcpRoute } from '../agent/transport/mcp/route.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request.ts'
+import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { refused } from '../agent/operation/outcome.ts'
 import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import { FREE_PATHS } from '../agent/operation/endpoints.ts'
@@ -22,6 +23,21 @@ import { sandboxAccountRoute } from './sandbox-account.ts'
 
 /** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
+
+/** A longer list in the answer ends some clients: the heads of an answer may have 16 KiB in Node.js. */
+const PREFLIGHT_NAMES_MAX = 64
+const PREFLIGHT_BYTES_MAX = 4_096
+
+/** The request headers that the service reads, other than those that a browser sends without asking. */
+const READ_HEADERS = [
+  PAYMENT_HEADERS.request,
+  'Content-Type',
+  'A2A-Version',
+  'A2A-Extensions',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+].join(', ')
 
 /** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
@@ -129,16 +145,18 @@ function refuseInvalidEncoding(request: Request, response: Response, next: NextF
 }
 
 /**
- * Answers CORS preflight requests (contract 7.7). All header names are allowed, because clients send headers of their
- * own, and no answer depends on cookies or other credentials of a browser.
+ * Answers CORS preflight requests (contract 7.7). Other header names are allowed too, because clients send headers of
+ * their own, and no answer depends on cookies or other credentials of a browser.
  */
 function answerPreflight(request: Request, response: Response, next: NextFunction): void {
   if (request.method !== 'OPTIONS') return next()
   const names = (request.get('Access-Control-Request-Headers') ?? '').match(/[\w!#$%&'*+.^`|~-]+/g)
+  const listed = names?.join(', ') ?? ''
+  const isShort = (names?.length ?? 0) <= PREFLIGHT_NAMES_MAX && listed.length <= PREFLIGHT_BYTES_MAX
   response
     .writeHead(204, {
       'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-      ...(names && { 'Access-Control-Allow-Headers': names.join(', ') }),
+      ...(names && { 'Access-Control-Allow-Headers': isShort ? listed : READ_HEADERS }),
       'Access-Control-Max-Age': '600',
     })
     .end()

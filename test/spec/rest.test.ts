@@ -178,6 +178,23 @@ describe('the REST routes', () => {
       })
     }
 
+    it('allow up to 64 names in 4 KiB, and for a longer list only the headers that the service reads', async () => {
+      const allowed = async (asked: string[]) => {
+        const headers = { 'Access-Control-Request-Headers': asked.join() }
+        const reply = await get('/a2a', undefined, { method: 'OPTIONS', headers })
+        return String(reply.headers['access-control-allow-headers'])
+      }
+      const some = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}`)
+      // The comma and the space between two names count.
+      const long = (bytes: number) => ['payment-signature', 'x'.repeat(bytes - 'payment-signature, '.length)]
+      for (const asked of [some(63), some(64), long(4_095), long(4_096)])
+        expect(await allowed(asked)).to.equal(asked.join(', '))
+      for (const asked of [some(65), some(2_000), long(4_097)])
+        expect(await allowed(asked)).to.equal(
+          'PAYMENT-SIGNATURE, Content-Type, A2A-Version, A2A-Extensions, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
+        )
+    })
+
     it('allow no header for names that are no token', async () => {
       for (const value of ['', ' , ', '"<>"']) {
         const headers = { 'Access-Control-Request-Headers': value }
