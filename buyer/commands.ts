@@ -6,38 +6,26 @@ import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import { parseJson } from '../store/base/read-body.ts'
 import { parseHttpUrl } from '../agent/command-line/arguments.ts'
-import { showUsdc } from './amounts.ts'
 import { parseAmount } from './arguments.ts'
-import type { AddCommand, CommandContext, FindService } from '../agent/command-line/context.ts'
+import { setStatuses } from '../agent/command-line/exit-statuses.ts'
+import type { AddCommand, FindService } from '../agent/command-line/context.ts'
 import { toJsonSchema } from '../agent/operation/json-schema.ts'
-import type { SingleDefinition } from '../agent/operation/operation.ts'
+import {
+  parseOperation,
+  type Operation,
+  type OperationDefinition,
+  type SingleDefinition,
+} from '../agent/operation/operation.ts'
 import { batch, SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { textInput } from '../agent/operation/resource.ts'
-import type { Mode } from '../agent/payment/terms.ts'
+import { configureClientHelp, setUsedOptions, SOLD } from './help.ts'
 import { addLists } from './lists/commands.ts'
 import { addLocalServers } from './local-servers.ts'
+import { tellSlow } from './slow-service.ts'
 import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
 import { readTypedInput } from './typed-input.ts'
 
 const DESCRIPTION = 'Buy from a running service'
-
-const HELP = `
-A purchase asks for a quote, checks it, signs one payment, saves it in the folder of the purchases (DATA_DIR/purchases,
-in irish-company-agent-client ./purchases), sends it, and prints the answer on stdout: readable on a terminal, else as JSON.
-The exit status is 4 if it is not known whether the payment was charged, for example if no answer arrives: run the same
-command again, or --retry. The same payment is sent again and is charged at most once. It is 5 if the answer is bought and
-could not be printed: the same command prints it, free. It is 6 if the service refused the payment, which is certain
-later. "purchases" lists the payments and their outcomes.
-
---mode sets network and token, --max-amount the highest price. The receiver is the one that the service publishes.
-
-Examples:
-  PROGRAM lookup 00000000
-  PROGRAM lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
-  PROGRAM resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
-  PROGRAM reconcile suppliers.csv --column Supplier
-  PROGRAM address --key-file buyer.key --new
-  PROGRAM --retry FILE.json`
 
 /** Adds the options of the parent. They may stand before or after the name of a command. */
 const addClientOptions = (parent: Command) =>
@@ -51,7 +39,8 @@ const addClientOptions = (parent: Command) =>
     .addOption(modeOption())
     .option('--max-amount <usdc>', 'pay at most this for an answer; by default the usual price', parseAmount)
     .option('--max-per-day <usdc>', 'pay at most this in a UTC day, of all purchases in the folder', parseAmount)
-    .option('--json', 'print the body of the answer also on a terminal')
+    .option('--json', 'print one JSON document, also on a terminal and for a refusal')
+    .option('--quiet', 'write only refusals to stderr')
     .option('--verbose', 'show the checks of the quote, and the body of a refusal')
     .option('--rpc <url>', 'a node of the chain, which shows whether a refused payment was charged', parseHttpUrl)
     .option('--a2a', 'buy over A2A instead of REST')
@@ -70,6 +59,9 @@ const addClientOptions = (parent: Command) =>
       ),
     )
 
+/** Characters of a wrong value in a message. */
+const VALUE_SHOWN_MAX = 80
+
 /** The members that are positional arguments. By default the required ones. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { resolve: ['name'], changes: [] }
 
@@ -80,18 +72,21 @@ const toFlag = (member: string) => member.replace(/^company_/, '').replaceAll('_
 function addPurchase(parent: Command, client: Client, definition: SingleDefinition): void {
   const { name, inputSchema, tool } = definition
   const { properties, required: needed = [] } = toJsonSchema(inputSchema, 'input') as {
-    properties: Record<string, { description?: string }>
+    properties: Record<string, { description?: string; enum?: string[] }>
     required?: string[]
   }
   const members = ARGUMENTS[name] ?? needed
   const describe = (member: string) => (properties[member]?.description ?? '').replace(/\.$/, '')
   const command = parent.command(toFlag(name)).description(`${tool.title}; {${name}}`)
+  setStatuses(command, SOLD)
   for (const member of members)
     command.argument(needed.includes(member) ? `<${toFlag(member)}>` : `[${toFlag(member)}]`, describe(member))
   const options = Object.keys(properties)
     .filter((member) => !members.includes(member))
     .map((member) => {
       const option = new Option(`--${toFlag(member)} <value>`, describe(member))
+      const { enum: choices } = properties[member] ?? {}
+      if (choices) option.choices(choices)
       command.addOption(option.makeOptionMandatory(needed.includes(member)))
       return [member, option.attributeName()] as const
     })
@@ -104,14 +99,24 @@ function addPurchase(parent: Command, client: Client, definition: SingleDefiniti
     ]
     const given = typed.flatMap(([member, text]): [string, string][] => (text === undefined ? [] : [[member, text]]))
     const target = await readTarget(command, client, 'url', 'keyFile')
-    const input = readTypedInput(textInput(given))
-    client.context.finish(await purchase(client.context, { ...target, definition, input }))
+    const operation = readOperation(command, definition, textInput(given))
+    client.context.finish(await purchase(client.context, { ...target, operation }))
   })
+}
+
+/** Ends the command if the input breaks a rule. The line has the value. */
+function readOperation(command: Command, definition: OperationDefinition, input: Record<string, unknown>): Operation {
+  const parsed = parseOperation(definition, readTypedInput(input))
+  if (parsed.kind === 'valid') return parsed.operation
+  const { field, rule } = parsed.fault
+  const value = input[field ?? '']
+  const shown = typeof value === 'string' ? ` ${JSON.stringify(value.slice(0, VALUE_SHOWN_MAX))}` : ''
+  return refuse(command, `${field ?? 'the request'}${shown} ${rule}`)
 }
 
 function addOthers(parent: Command, client: Client): void {
   const { context } = client
-  parent
+  const batchCommand = parent
     .command('batch')
     .description('Buy many answers of one operation with one payment')
     .argument('<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}')
@@ -121,18 +126,19 @@ function addOthers(parent: Command, client: Client): void {
       const value = parseJson(await readFile(file, 'utf8'))
       if (typeof value !== 'object' || value === null) return refuse(command, `${file} has no JSON object`)
       const target = await readTarget(command, client, 'url', 'keyFile')
-      const input = readTypedInput({ ...value })
-      context.finish(await purchase(context, { ...target, definition: batch, input, isDryRun }))
+      const operation = readOperation(command, batch, { ...value })
+      context.finish(await purchase(context, { ...target, operation, isDryRun }))
     })
-  parent
+  setStatuses(batchCommand, SOLD)
+  const purchasesCommand = parent
     .command('purchases')
-    .description('List the purchases of a folder: time, operation, amount, state, file')
-    .argument('[folder]', 'by default that of single purchases; for a list OUT.purchases')
+    .description('List what was bought, with outcomes and files')
+    .argument('[folder]', 'by default that of single purchases; for a list its output')
     .action(async (folder: string | undefined, _, command: Command) => {
       const { printPurchases } = await import('./library/commands.ts')
       await printPurchases(context, folder ?? (await readTarget(command, client)).purchasesDirectory)
     })
-  parent
+  const addressCommand = parent
     .command('address')
     .description('Print the address that pays: that of --key-file')
     .option('--new', 'create the key file first; it must not exist')
@@ -140,36 +146,28 @@ function addOthers(parent: Command, client: Client): void {
       const { printAddress } = await import('./library/commands.ts')
       await printAddress(context, (await readTarget(command, client, 'keyFile')).keyFile, { isNew })
     })
-  parent
+  const cardCommand = parent
     .command('verify-card')
     .description('Check the signature of the agent card')
     .action(async (_, command: Command) => {
       const { verifyCard } = await import('./library/verify-card.ts')
       const kid = await verifyCard((await readTarget(command, client, 'url')).baseUrl, context.fetch)
-      context.print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
+      if (context.isJson) context.printJson({ valid: kid !== undefined, kid: kid ?? null })
+      else
+        context.print(
+          kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`,
+        )
       context.finish(kid !== undefined)
     })
+  setUsedOptions(purchasesCommand, ['json', 'quiet'])
+  setUsedOptions(addressCommand, ['keyFile', 'json', 'quiet'])
+  setUsedOptions(cardCommand, ['url', 'json'])
 }
-
-/** The description with the price on the network in use. */
-const priced =
-  (parent: Command, { environment }: CommandContext) =>
-  (command: Command) =>
-    command.description().replace(/\{(\w+)\}/, (_, operation) => {
-      const { mode = environment['MODE'] === 'mainnet' ? 'mainnet' : 'testnet' } = parent.opts<{ mode?: Mode }>()
-      const found = SINGLE_OPERATIONS.find(({ name }) => name === operation)
-      return `${showUsdc(found?.prices[mode] ?? 0)} USDC on ${mode}`
-    })
 
 /** Adds the commands of single purchases and of lists to a program, or to a command of it. */
 function addClient(parent: Command, client: Client): void {
   const { context } = client
-  const names: string[] = []
-  for (let each: Command | null = parent; each; each = each.parent) names.unshift(each.name())
-  const describe = priced(parent, context)
-  // Subcommands inherit it.
-  parent.configureHelp({ ...parent.configureHelp(), commandDescription: describe, subcommandDescription: describe })
-  parent.addHelpText('after', HELP.replaceAll('PROGRAM', names.join(' ')))
+  configureClientHelp(parent, client)
   addClientOptions(parent)
   for (const each of SINGLE_OPERATIONS) addPurchase(parent, client, each)
   addOthers(parent, client)
@@ -195,6 +193,9 @@ function addClient(parent: Command, client: Client): void {
  */
 export const buyerCommands = (findService?: FindService): AddCommand[] => [
   (program, context) =>
-    addClient(findService ? program.command('client').description(DESCRIPTION) : program, { context, findService }),
+    addClient(findService ? program.command('client').description(DESCRIPTION) : program, {
+      context: { ...context, fetch: tellSlow(context) },
+      findService,
+    }),
   (program, context) => addLocalServers(program, { context }),
 ]

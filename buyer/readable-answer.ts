@@ -21,21 +21,23 @@ export function toReadable(operation: string, answer: unknown): string[] | undef
 const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
   lookup: ({ company }: { company: Company }) => toCard(company),
   as_of: ({ company }: { company: Company }) => toCard(company),
-  search: (answer: SearchResponse) => toRanking(answer),
+  search: (answer: SearchResponse) =>
+    answer.candidates.length === 0 ? ['No company has a similar name.'] : toRanking(answer),
   resolve: (answer: ResolveResponse) => {
     const { status, match } = answer
     const verdict = match ? `${status}: ${match.company.company_number} ${match.company.legal_name}` : status
     const others = answer.related.map(({ company_number, legal_name, relation }) =>
       [relation.replace('_', ' '), company_number, legal_name].join('  '),
     )
-    return [verdict, answer.explanation, ...toRanking(answer), ...others]
+    const ranking = answer.candidates.length === 0 ? [] : toRanking(answer)
+    return [verdict, answer.explanation, ...ranking, ...others]
   },
   history: ({ versions, complete_since }: HistoryResponse) => [
     ...toTable(versions.map(versionCells), VERSION_HEADS),
     `The history is complete since ${complete_since}.`,
   ],
   changes: ({ changes, next_cursor, gaps }: ChangesResponse) => [
-    ...toTable(changes.map(changeCells), CHANGE_HEADS),
+    ...(changes.length === 0 ? ['No changes.'] : toTable(changes.map(changeCells), CHANGE_HEADS)),
     ...(gaps.length === 0 ? [] : [`Days without a file: ${gaps.map(showGap).join(', ')}`]),
     ...(next_cursor === null ? [] : [`More: --cursor ${next_cursor}`]),
   ],

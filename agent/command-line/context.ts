@@ -9,11 +9,15 @@ export interface CliContext {
   flush: () => Promise<void>
   /** Whether stdout is a terminal, on which a person reads. */
   isTerminal?: boolean | undefined
-  /** Errors, usage and, on a terminal, progress. */
+  /** Whether stderr is one, which then shows progress. */
+  isErrorTerminal?: boolean | undefined
+  /** Errors, usage and progress. */
   stderr: NodeJS.WritableStream
   now: () => Date
   fetch: typeof globalThis.fetch
   sleep: (milliseconds: number) => Promise<void>
+  /** Calls back once after this time, unless the returned function is called first. */
+  later: (milliseconds: number, callback: () => void) => () => void
   /** Asks the user a question. False if there is no terminal to ask at. */
   confirm: (question: string) => Promise<boolean>
   /**
@@ -29,8 +33,24 @@ export interface CliContext {
 
 export interface CommandContext extends CliContext {
   finish: (result: CommandResult) => void
-  /** Writes one line to stderr, escaped: what accompanies an answer on stdout. */
+  /** Writes one line to stderr, escaped: what accompanies an answer on stdout. Nothing with `--quiet`. */
   note: (line: string) => void
+  /** Whether `--json` is given: stdout then has one JSON document, also for a refusal. */
+  isJson: boolean
+  printJson: (value: unknown) => void
+  /** Writes why there is no answer: one line on stderr, and with `--json` also a document on stdout. */
+  fail: (failure: Failure) => void
+  /** Shows how far a command is: on a terminal, one line that the next call replaces. */
+  showStatus: (line: string) => void
+}
+
+export interface Failure {
+  /** The line. */
+  message: string
+  /** For programs. */
+  code: string
+  /** Further members of the document. */
+  details?: object
 }
 
 /** Whether the command succeeded, or its exit status. */

@@ -1,17 +1,31 @@
-/** How far a long command is: on a terminal, a line for each tenth of a phase. */
+/** How far a long command is: a bar with the rows and the remaining time. */
 import type { CommandContext } from './context.ts'
 
-export function showProgress({ note, now, isTerminal = false }: Pick<CommandContext, 'note' | 'now' | 'isTerminal'>) {
+const BAR_CHARACTERS = 20
+
+/** `share` is from 0 to 1. */
+export interface ProgressOf {
+  phase: string
+  rows: number
+  share: number
+}
+
+/** The remaining time counts from the first share of a phase, where a resumed command stands. */
+export function showProgress({ showStatus, now }: Pick<CommandContext, 'showStatus' | 'now'>) {
   let last = ''
-  let [phase, began] = ['', 0]
-  /** `share` is from 0 to 1. */
-  return (at: { phase: string; rows: number; share: number }): void => {
-    if (at.phase !== phase) [phase, began] = [at.phase, now().getTime()]
-    const tenth = `${phase} ${10 * Math.floor(10 * at.share)} %`
-    if (!isTerminal || tenth === last) return
-    last = tenth
-    const left = at.share > 0 ? ((now().getTime() - began) * (1 - at.share)) / at.share / 1000 : 0
+  let began = { phase: '', at: 0, share: 0 }
+  return ({ phase, rows, share }: ProgressOf): void => {
+    if (phase !== began.phase) began = { phase, at: now().getTime(), share }
+    const percent = Math.floor(100 * share)
+    if (`${phase} ${percent}` === last) return
+    last = `${phase} ${percent}`
+    const done = share - began.share
+    const left = done > 0 ? ((now().getTime() - began.at) * (1 - share)) / done / 1000 : 0
     const time = left < 60 ? `${Math.ceil(left)} s` : `${Math.ceil(left / 60)} min`
-    note([tenth, `${at.rows} rows`, left > 0 && `about ${time} left`].filter(Boolean).join(', '))
+    const full = Math.floor(BAR_CHARACTERS * share)
+    const bar = `[${'#'.repeat(full)}${'-'.repeat(BAR_CHARACTERS - full)}]`
+    showStatus(
+      [`${phase} ${bar} ${percent} %`, `${rows} rows`, left > 0 && `about ${time} left`].filter(Boolean).join(', '),
+    )
   }
 }

@@ -33,9 +33,14 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     flush: () => taken,
     stderr: process.stderr,
     isTerminal: process.stdout.isTTY,
+    isErrorTerminal: process.stderr.isTTY,
     now: () => new Date(),
     fetch,
     sleep: (milliseconds) => sleep(milliseconds),
+    later: (milliseconds, callback) => {
+      const timeout = setTimeout(callback, milliseconds).unref()
+      return () => clearTimeout(timeout)
+    },
     confirm,
     interrupted,
     runInBackground,

@@ -1,17 +1,22 @@
 /** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
 import { Command, CommanderError } from 'commander'
 import { errorCode } from '../../store/base/error-code.ts'
-import { escapeInvisible } from '../../store/base/hidden.ts'
-import { EXIT_USAGE, type AddCommand, type CliContext, type CommandContext, type CommandResult } from './context.ts'
+import { escapeInvisible, escapeJson } from '../../store/base/hidden.ts'
+import { describeStatuses } from './exit-statuses.ts'
+import {
+  EXIT_USAGE,
+  type AddCommand,
+  type CliContext,
+  type CommandContext,
+  type CommandResult,
+  type Failure,
+} from './context.ts'
 import { readVersion } from './version.ts'
 
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
 const EXIT_OUTPUT = 5
-
-const EXIT_HELP =
-  '\nExit status: 0 done or sold, 1 failed or certainly not sold, 2 wrong arguments, 3 watched companies changed, ' +
-  '4 outcome of a payment unknown, 5 output not written, 6 not sold, certain later, 7 receipt valid and its transfer not checked.'
+const CLEAR_LINE = '\r\u001B[K'
 
 interface ProgramDefinition {
   name: string
@@ -33,9 +38,8 @@ export async function runProgram(
   context: CliContext,
 ): Promise<number> {
   let result: CommandResult = true
-  const print = (line: string) => context.print(escapeInvisible(line))
-  const note = (line: string) => void context.stderr.write(`${escapeInvisible(line)}\n`)
-  const program = createProgram(definition, { ...context, print, note, finish: (value) => (result = value) })
+  const output = createOutput(args, context)
+  const program = createProgram(definition, { ...context, ...output, finish: (value) => (result = value) })
   program.version(await readVersion(), '--version', 'print the version')
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -45,14 +49,45 @@ export async function runProgram(
     )
     const status = typeof result === 'number' ? result : result ? EXIT_DONE : EXIT_FAILED
     if (failed === undefined || status !== EXIT_DONE) return status
-    note(`The output could not be written (${failed}).`)
+    output.fail({ message: `The output could not be written (${failed}).`, code: 'output_failed' })
     return EXIT_OUTPUT
   } catch (cause) {
     // Commander throws for usage errors, and for --help with exit status 0.
-    if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE
-    context.stderr.write(`${escapeInvisible(firstLine(cause, definition))}\n`)
+    if (cause instanceof CommanderError) {
+      if (cause.exitCode === 0) return EXIT_DONE
+      const message = cause.code === 'commander.help' ? 'A command is missing' : cause.message.replace(/^error: /, '')
+      if (output.isJson) output.printJson({ error: { code: 'wrong_arguments', message } })
+      return EXIT_USAGE
+    }
+    output.fail({ message: firstLine(cause, definition), code: errorCode(cause) ?? 'command_failed' })
     return EXIT_FAILED
   }
+}
+
+/** `--json` and `--quiet` are known before the arguments are parsed, whose faults are reported in the same way. */
+function createOutput(args: readonly string[], { print: write, stderr, isErrorTerminal }: CliContext) {
+  const end = args.indexOf('--')
+  const flags = new Set(end < 0 ? args : args.slice(0, end))
+  const isJson = flags.has('--json')
+  let hasStatus = false
+  const clearStatus = () => {
+    if (hasStatus) stderr.write(CLEAR_LINE)
+    hasStatus = false
+  }
+  const print = (line: string) => (clearStatus(), write(escapeInvisible(line)))
+  const say = (line: string) => (clearStatus(), void stderr.write(`${escapeInvisible(line)}\n`))
+  const note = flags.has('--quiet') ? () => undefined : say
+  const printJson = (value: unknown) => JSON.stringify(value, null, 2).split('\n').map(escapeJson).forEach(print)
+  const fail = ({ message, code, details }: Failure) => {
+    say(message)
+    if (isJson) printJson({ error: { code, message }, ...details })
+  }
+  const showStatus = (line: string) => {
+    if (!isErrorTerminal || flags.has('--quiet')) return
+    stderr.write(`${CLEAR_LINE}${escapeInvisible(line)}`)
+    hasStatus = true
+  }
+  return { isJson, print, note, printJson, fail, showStatus }
 }
 
 /** Without stack and causes. An error of a file names the file. */
@@ -76,7 +111,7 @@ function createProgram({ name, description, help, commands }: ProgramDefinition,
     })
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', help)
-    .addHelpText('afterAll', EXIT_HELP)
+    .addHelpText('afterAll', ({ command }) => describeStatuses(command))
   for (const addCommand of commands) addCommand(program, context)
   return program
 }

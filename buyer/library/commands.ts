@@ -1,6 +1,7 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
-import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
-import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
+import { stat } from 'node:fs/promises'
+import * as z from 'zod'
+import { itemsOf, toNamed, type Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS, amountOf } from '../../agent/payment/terms.ts'
@@ -10,15 +11,16 @@ import { errorCode } from '../../store/base/error-code.ts'
 import { parseJson } from '../../store/base/read-body.ts'
 import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../agent/command-line/context.ts'
 import { showUsdc } from '../amounts.ts'
+import { describeFailure, FAUCET, readDataError, type Limits } from '../failure.ts'
 import { toReadable, toTable } from '../readable-answer.ts'
 import type { Target } from '../target.ts'
 import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './open-buyer.ts'
 import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { describeOutcome, EXIT_UNDELIVERED, exitStatusOf, OUTCOMES, toMoment } from './outcome.ts'
+import { EXIT_UNDELIVERED, exitStatusOf, outcomeJson, OUTCOMES, toMoment } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
-import { PurchaseError, type ServiceAnswer } from './purchase-error.ts'
+import { PurchaseError } from './purchase-error.ts'
 import {
   findPurchase,
   listNames,
@@ -29,7 +31,7 @@ import {
   type Purchase,
 } from './purchase-file.ts'
 import { Progress } from './progress.ts'
-import { decidingCode, listPurchases } from './purchase-state.ts'
+import { listPurchases, type ListedPurchase } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
@@ -40,28 +42,24 @@ import { purchasedReceipt } from './verify-purchase.ts'
 type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
 
 interface BuyOptions extends Target {
-  definition: OperationDefinition
-  input: Record<string, unknown>
+  operation: Operation
   /** Only says the price. */
   isDryRun?: boolean
 }
 
 /** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
 export async function purchase(context: CommandContext, options: BuyOptions): Promise<CommandResult> {
-  const { note, fetch } = context
-  const { definition, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
-  const parsed = parseOperation(definition, options.input)
-  if (parsed.kind === 'invalid') {
-    note([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
-    return EXIT_USAGE
-  }
-  const { operation } = parsed
+  const { fetch } = context
+  const { operation, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options
   const price = amountOf({ mode }, operation)
   if (options.isDryRun) {
-    note(`${itemsOf(operation).length} items cost ${showUsdc(price)} USDC on ${DEPLOYMENTS[mode].network}.`)
+    const [items, amount, { network }] = [itemsOf(operation).length, showUsdc(price), DEPLOYMENTS[mode]]
+    if (context.isJson) context.printJson({ items, amount, network })
+    context.note(`${items} items cost ${amount} USDC on ${network}.`)
     return true
   }
   const key = await readPrivateKey(options.keyFile)
+  const { amountMax = price } = options
   const buy = openBuyer({
     url: baseUrl,
     mode,
@@ -69,7 +67,7 @@ export async function purchase(context: CommandContext, options: BuyOptions): Pr
     folder,
     expected: {
       payTo: () => fetchReceiver(fetch, baseUrl),
-      amountMax: options.amountMax ?? price,
+      amountMax,
       amountPerDayMax: options.amountPerDayMax,
     },
     maxAgeSeconds: 0,
@@ -81,21 +79,29 @@ export async function purchase(context: CommandContext, options: BuyOptions): Pr
   })
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(baseUrl, operation)
   const signal = context.interrupted()
-  return report(context, { ...options, key, operation: definition.name }, buyAnswer(buy, request, { signal }))
+  return report(
+    context,
+    { ...options, key, operation: operation.definition.name, amountMax },
+    buyAnswer(buy, request, { signal }),
+  )
 }
 
 /** Says the price, where the payment is, and what the buyer waits for. */
 function showSteps(
-  { note, isTerminal = false }: CommandContext,
-  { definition, mode, verbose }: Pick<BuyOptions, 'definition' | 'mode' | 'verbose'>,
+  { note }: CommandContext,
+  { operation: { definition }, mode, verbose }: Pick<BuyOptions, 'operation' | 'mode' | 'verbose'>,
 ): OnStep {
   return (step) => {
     if (step.kind === 'returned')
-      note(`This answer was bought at ${step.signedAt} and not printed. It is printed now, and nothing is charged.`)
+      note(
+        `This answer was bought at ${toMoment(new Date(step.signedAt))} and not printed. It is printed now, and nothing is charged.`,
+      )
     if (step.kind === 'left')
-      note(`An answer of ${step.signedAt} was not printed and is more than a day old: it is in ${step.file}.`)
+      note(
+        `An answer of ${toMoment(new Date(step.signedAt))} was not printed and is more than a day old: it is in ${step.file}.`,
+      )
     if (step.kind === 'stored') note(`${step.payer} pays. The payment is saved in ${step.file} before it is sent.`)
-    if (step.kind === 'waiting' && isTerminal) {
+    if (step.kind === 'waiting') {
       const { code, status } = step.answer ?? {}
       note(`${code ?? status ?? 'No answer'}. The same payment is sent again in ${step.seconds} s.`)
     }
@@ -105,7 +111,6 @@ function showSteps(
     for (const { name, value, passed } of step.checks)
       if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
     const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
-    if (isWrong('limit')) note('To pay more than the limit, add --max-amount.')
     const other = mode === 'testnet' ? 'mainnet' : 'testnet'
     if (isWrong('network') && network === DEPLOYMENTS[other].network)
       note(`The service sells on ${other}: to pay there, use --mode ${other}.`)
@@ -125,7 +130,7 @@ export async function retryPurchase(
   if (saved instanceof PurchaseError)
     return report(context, { ...options, operation: undefined }, Promise.reject(saved))
   const { request } = saved
-  note(`repeating ${request.method} ${request.url} with the payment of ${saved.signed_at}`)
+  note(`repeating ${request.method} ${request.url} with the payment of ${toMoment(new Date(saved.signed_at))}`)
   const isPaid = saved.answer?.status === 200
   const progress = new Progress()
   progress.stored(path)
@@ -149,45 +154,99 @@ function isSame(saved: Purchase, { status, body, paymentResponse }: BoughtAnswer
   return saved.answer.payment_response === paymentResponse || purchasedReceipt(saved) === undefined
 }
 
-/** Lists the purchases of a folder: time, operation, amount, state and file, the oldest first. */
-export async function printPurchases({ print, note, now }: CommandContext, folder: string): Promise<void> {
+/** What a list has bought is beside its output. */
+const LIST_SUFFIX = '.purchases'
+
+/**
+ * Lists the purchases of a folder, the oldest first. `verify` reads their files.
+ * @param path the folder, or the output of a list
+ */
+export async function printPurchases(context: CommandContext, path: string): Promise<void> {
+  const { print, printJson, note, now, isJson } = context
+  const isOfList = (await stat(`${path}${LIST_SUFFIX}`).catch(() => undefined))?.isDirectory() ?? false
+  const folder = isOfList ? `${path}${LIST_SUFFIX}` : path
+  const list = folder.endsWith(LIST_SUFFIX) ? folder.slice(0, -LIST_SUFFIX.length) : undefined
   const storage = folderStorage(folder)
   const purchases = await listPurchases(storage, now())
-  const rows = purchases.map(({ name, purchase: { signed_at }, operation, outcome, amount }) => [
-    signed_at,
-    operation?.definition.name ?? 'unknown',
-    `${showUsdc(amount)} USDC`,
-    outcome.kind,
-    storage.locate(name),
-  ])
-  if (rows.length === 0) note(`${folder} has no purchases.`)
-  else for (const line of toTable(rows, ['time', 'operation', 'amount', 'outcome', 'file'])) print(line)
+  if (isJson) printJson(purchases.map((each) => purchaseJson(each, { file: storage.locate(each.name), list })))
+  else if (purchases.length === 0) note(`${folder} has no purchases.`)
+  else {
+    if (list !== undefined) note(`The purchases of the list ${list}.`)
+    const rows = purchases.map((each) => [
+      toMoment(new Date(each.purchase.signed_at)),
+      each.operation?.definition.name ?? 'unknown',
+      subjectOf(each),
+      `${showUsdc(each.amount)} USDC`,
+      each.outcome.kind,
+      storage.locate(each.name),
+    ])
+    for (const line of toTable(rows, ['time', 'operation', 'for', 'amount', 'outcome', 'file'])) print(line)
+  }
   const listed = new Set(purchases.map(({ name }) => name))
   for (const name of await listNames(storage))
     if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
 }
 
+/** Without the payment, which is a secret. */
+function purchaseJson(listed: ListedPurchase, place: { file: string; list: string | undefined }) {
+  const { purchase: saved, operation, amount, outcome } = listed
+  const named = operation && toNamed(operation)
+  const company = companyOf(saved)
+  return {
+    signed_at: saved.signed_at,
+    operation: named?.operation ?? null,
+    input: named?.input ?? null,
+    company: company ? { company_number: company.company_number, legal_name: company.legal_name } : null,
+    amount: showUsdc(amount),
+    ...place,
+    ...outcomeJson(outcome),
+  }
+}
+
+/** What was asked for, and the company that the answer names. */
+function subjectOf({ purchase: saved, operation }: ListedPurchase): string {
+  if (!operation) return ''
+  const items = itemsOf(operation)
+  const company = companyOf(saved)
+  const { company_number, name, q, date, since } = operation.input as Record<string, string | undefined>
+  if (items.length > 1) return `${items.length} of ${items[0]?.definition.name}`
+  if (company) return [company.company_number, company.legal_name, date].filter(Boolean).join(' ')
+  return [company_number, name ?? q, date, since && `since ${since}`].filter(Boolean).join(' ')
+}
+
+const companySchema = z.object({ company_number: z.string(), legal_name: z.string() })
+const namingSchema = z.union([
+  z.object({ company: companySchema }),
+  z.object({ match: z.object({ company: companySchema }) }).transform(({ match }) => match),
+])
+
+/** The company that a paid answer names. */
+function companyOf(saved: Purchase) {
+  if (purchasedReceipt(saved) === undefined) return undefined
+  return namingSchema.safeParse(readAnswer(saved.answer?.body ?? '')).data?.company
+}
+
 export async function printAddress(
-  { print, note }: CommandContext,
+  { print, note, isJson, printJson }: CommandContext,
   keyFile: string,
   { isNew }: { isNew: boolean },
 ): Promise<void> {
   if (isNew) await createPrivateKey(keyFile)
-  print((await signerOf(await readPrivateKey(keyFile))).address)
+  const { address } = await signerOf(await readPrivateKey(keyFile))
+  if (isJson) printJson({ address })
+  else print(address)
   note(`Send USDC to this address. ${FAUCET}`)
 }
 
-type Report = ReportOptions & { operation: string | undefined; key?: `0x${string}` }
+type Report = ReportOptions & Limits & { operation: string | undefined; key?: `0x${string}` }
 
-const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
-
-/** Prints the answer, or why there is none, in at most ten lines. */
+/** Prints the answer, or why there is none. */
 async function report(
   context: CommandContext,
   options: Report,
   buying: ReturnType<typeof buyAnswer>,
 ): Promise<CommandResult> {
-  const { note } = context
+  const { note, fail } = context
   try {
     const bought = await buying
     printBody(context, options, bought)
@@ -195,8 +254,12 @@ async function report(
     try {
       await context.flush()
     } catch (cause) {
-      note(`The answer could not be written (${errorCode(cause) ?? 'unknown'}). It is in ${file}.`)
-      note('It is sold. The same command prints it again, and nothing is charged.')
+      fail({
+        message:
+          `The answer could not be written (${errorCode(cause) ?? 'unknown'}). It is in ${file}. It is sold: the same ` +
+          'command prints it again, and nothing is charged.',
+        code: 'output_failed',
+      })
       return EXIT_UNDELIVERED
     }
     await markDelivered(bought.entry, context.now())
@@ -209,61 +272,33 @@ async function report(
   } catch (cause) {
     if (!(cause instanceof PurchaseError)) throw cause
     if (cause.code === 'aborted') context.endAtOnce()
-    const { code, answer, file, message, advice, outcome } = cause
-    const dataError = answer && file !== undefined ? await savedDataError(file) : undefined
-    if (dataError) printBody(context, { ...options, json: true }, dataError)
-    if (answer) await reportRefusal(context, options, answer, file)
-    else note(`${message}. ${advice}`)
-    // There is no payment that can be sent again.
-    if (code === 'purchase_unreadable') return exitStatusOf(outcome)
-    // A path that cannot be that of a purchase is a wrong argument.
-    if (code === 'request_unsupported' || NO_FILE.has(errorCode(cause.cause))) return EXIT_USAGE
-    note(describeOutcome(outcome))
-    // The newest purchase was sold, and its answer is not printed.
-    if (outcome.kind === 'sold') return false
-    if (outcome.kind === 'unknown') note(`To send the same payment again: --retry ${file}`)
-    return dataError ? OUTCOMES.not_sold_later.exitStatus : exitStatusOf(outcome)
+    return reportFailure(context, options, cause)
   }
 }
 
-/** The refusal that says what the register has, such as no company with the number, whatever came after it. */
-async function savedDataError(file: string): Promise<Purchase['answer']> {
-  const saved = await readPurchase(fileEntry(file))
-  const code = decidingCode(saved)
-  return code !== undefined && isDataError(code) ? saved.answer : null
+async function reportFailure(context: CommandContext, options: Report, error: PurchaseError): Promise<CommandResult> {
+  const { code, answer, file, outcome } = error
+  const saved = file === undefined ? undefined : await findPurchase(fileEntry(file)).catch(() => undefined)
+  if (options.verbose && saved?.answer)
+    printBody({ ...context, print: context.note }, { ...options, json: true }, saved.answer)
+  const dataError = answer && saved && readDataError(saved)
+  if (dataError && !context.isJson) context.printJson(dataError)
+  if (saved && answer?.reason === 'insufficient_funds') await noteOtherKey(context, options, saved)
+  context.fail(describeFailure(error, { ...options, saved, now: context.now() }))
+  // A path that cannot be that of a purchase is a wrong argument.
+  if (code === 'request_unsupported' || NO_FILE.has(errorCode(error.cause))) return EXIT_USAGE
+  // The newest purchase was sold, and its answer is not printed.
+  if (outcome.kind === 'sold') return false
+  return dataError ? OUTCOMES.not_sold_later.exitStatus : exitStatusOf(outcome)
 }
 
-/** The code, what it means, the paying address, and what to do. */
-async function reportRefusal(
-  context: CommandContext,
-  options: Report,
-  { status, code, reason }: ServiceAnswer,
-  file: string | undefined,
-): Promise<void> {
-  const { note } = context
-  const saved = file === undefined ? undefined : await readPurchase(fileEntry(file))
-  if (options.verbose && saved?.answer) printBody({ ...context, print: note }, { ...options, json: true }, saved.answer)
-  const known = code === undefined ? undefined : REFUSALS[code]
-  const meaning = known?.message ?? 'This is no answer of the service. Check its URL, or a proxy before it.'
-  note(`${[status, code, reason].filter(Boolean).join(' ')}: ${meaning}`)
-  if (saved) {
-    const { payer, network, amount, validBefore } = readPayment(saved)
-    note(`paying address: ${payer} on ${network}`)
-    if (reason === 'insufficient_funds') {
-      const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
-      note(`It has less than the price of ${showUsdc(amount)} USDC. Send USDC to this address.${faucet}`)
-      note(`Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`)
-      const address = options.key && (await signerOf(options.key)).address
-      if (address !== undefined && !isSameAddress(address, payer))
-        note(
-          `The key file has the address ${address}: to pay with it now, add --new-payment. ` +
-            'Both payments can be charged if the first address gets the money before that time.',
-        )
-    }
-  }
-  // A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier,
-  // the outcome above says what to do.
-  if (known && status !== 402 && code !== 'payment_already_settled') note(known.advice)
+async function noteOtherKey({ note }: CommandContext, { key }: Report, saved: Purchase): Promise<void> {
+  const address = key && (await signerOf(key)).address
+  if (address !== undefined && !isSameAddress(address, readPayment(saved).payer))
+    note(
+      `The key file has the address ${address}: to pay with it now, add --new-payment. ` +
+        'Both payments can be charged if the first address gets the money before that time.',
+    )
 }
 
 function printBody(

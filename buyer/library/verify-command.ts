@@ -41,6 +41,8 @@ interface VerifyOptions {
   checkTransfer: ((claims: ReceiptClaims) => Promise<TransferCheck>) | undefined
   fetch: Fetch
   print: (line: string) => void
+  /** With it, the result is one document. */
+  printJson: ((value: unknown) => void) | undefined
 }
 
 /** `unchecked`: no node has answered, which says nothing about the receipt. */
@@ -73,13 +75,21 @@ export async function verifyFile(options: VerifyOptions): Promise<CommandResult>
   if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
   const transfer = verified.claims && (await options.checkTransfer?.(verified.claims))
   if (transfer?.kind === 'checked') checks.push(transfer)
+  const isValid = checks.every(({ passed }) => passed)
+  const issuer = verified.claims?.iss
+  const status = isValid && transfer?.kind === 'unchecked' ? EXIT_UNCHECKED : isValid
+  if (options.printJson) {
+    const known = checks.map(({ name, passed, detail }) => ({ name, result: passed ? 'ok' : 'failed', detail }))
+    const unknown =
+      transfer?.kind === 'unchecked' ? [{ name: 'transfer', result: 'unchecked', detail: transfer.detail }] : []
+    options.printJson({ valid: isValid, issuer: issuer ?? null, checks: [...known, ...unknown] })
+    return status
+  }
   const show = (name: string, result: string, detail: string) => print(`${name.padEnd(10)}${result} ${detail}`)
   for (const { name, passed, detail } of checks) show(name, passed ? 'ok     ' : 'FAILED ', detail)
   if (transfer?.kind === 'unchecked') show('transfer', 'NOT CHECKED:', transfer.detail)
-  const isValid = checks.every(({ passed }) => passed)
-  const issuer = verified.claims?.iss
   print(isValid ? `The receipt of ${issuer} is valid for this answer.` : 'THE RECEIPT IS NOT VALID for this answer.')
-  return isValid && transfer?.kind === 'unchecked' ? EXIT_UNCHECKED : isValid
+  return status
 }
 
 function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {

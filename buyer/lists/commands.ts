@@ -2,11 +2,14 @@
 import type { Command } from 'commander'
 import { matching } from '../../agent/command-line/arguments.ts'
 import { parseAmount, parseTableName } from '../arguments.ts'
-import type { CommandResult } from '../../agent/command-line/context.ts'
+import { setStatuses } from '../../agent/command-line/exit-statuses.ts'
+import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { TableError } from '../table/table-error.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
+import { describeFailure } from '../failure.ts'
+import { setUsedOptions, SOLD } from '../help.ts'
 import { refuse, type Client } from '../target.ts'
-import { describeOutcome, exitStatusOf } from '../library/outcome.ts'
+import { exitStatusOf } from '../library/outcome.ts'
 import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
 import type { RowCells } from './rows.ts'
 
@@ -77,6 +80,7 @@ export function addLists(parent: Command, client: Client): void {
     .addHelpText('after', RECONCILE_HELP)
     .action((file: string, options: ReconcileOptions, command: Command) => reconcile(command, client, file, options))
 
+  setStatuses(reconcileCommand, { ...SOLD, 0: 'done' })
   const watchCommand = parent
     .command('watch')
     .description('Buy what changed in the companies of a spreadsheet')
@@ -89,6 +93,9 @@ export function addLists(parent: Command, client: Client): void {
   addPayOptions(watchCommand)
     .addHelpText('after', WATCH_HELP)
     .action((file: string, options: WatchOptions, command: Command) => watch(command, client, file, options))
+  setStatuses(watchCommand, { ...SOLD, 0: 'done', 3: 'something changed' })
+  const used = ['url', 'keyFile', 'mode', 'maxAmount', 'maxPerDay', 'rpc', 'json', 'quiet']
+  for (const each of [reconcileCommand, watchCommand]) setUsedOptions(each, used)
 }
 
 interface ReconcileOptions extends ListOptions {
@@ -115,7 +122,7 @@ async function reconcile(command: Command, client: Client, file: string, options
     totalMax: options.maxTotal,
     isBatched: options.batch === true,
   }
-  await finish(command, client, () => reconcileFile(client.context, list))
+  await finish(command, client, (context) => reconcileFile(context, list))
 }
 
 interface WatchOptions extends ListOptions {
@@ -131,19 +138,22 @@ async function watch(command: Command, client: Client, file: string, options: Wa
   const written = { '--state': stateFile, '--report': reportFile }
   const input = await readListInput(command, client, { file, options, written })
   const list = { ...input, column, stateFile, reportFile, totalMax }
-  await finish(command, client, () => run(client.context, list))
+  await finish(command, client, (context) => run(context, list))
 }
 
 /** Finishes with the result of a run, or of the purchase that stopped it. A missing column is a wrong argument. */
-async function finish(command: Command, { context }: Client, run: () => Promise<CommandResult>): Promise<void> {
-  const { note } = context
-  const result = await run().catch((cause: unknown) => {
+async function finish(
+  command: Command,
+  { context: given }: Client,
+  run: (context: CommandContext) => Promise<CommandResult>,
+): Promise<void> {
+  // With --json stdout has one document, which the run prints.
+  const context = given.isJson ? { ...given, print: given.note } : given
+  const result = await run(context).catch((cause: unknown) => {
     if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
     if (!(cause instanceof PurchaseError)) throw cause
-    note(`${cause.message}. ${cause.advice}`)
-    // That one payment was not charged says nothing about the others.
-    const outcome = cause.outcome.kind === 'not_sold' ? '' : `${describeOutcome(cause.outcome)} `
-    note(`${outcome}The same command continues, and pays nothing twice.`)
+    const { message, ...failure } = describeFailure(cause, { now: context.now() })
+    context.fail({ message: `${message} The same command continues, and pays nothing twice.`, ...failure })
     return exitStatusOf(cause.outcome)
   })
   context.finish(result)

@@ -36,16 +36,17 @@ export async function reportOpen(
 
 /** Ends the command after a signal: says what is known of the money, and what the same command does. */
 export async function reportInterruption(
-  { note, now, endAtOnce }: CommandContext,
+  { fail, now, endAtOnce }: CommandContext,
   { folder, paidBefore, ...options }: ReportOptions & { folder: string; paidBefore: number },
 ): Promise<CommandResult> {
   endAtOnce()
   const all = await listPurchases(folderStorage(folder), now())
   const paid = paidAmount(all)
-  note(`Interrupted. Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`)
+  const said = [`Interrupted. Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`]
   const isOpen = ({ purchase, outcome }: ListedPurchase) =>
     outcome.kind !== 'sold' && decidingCode(purchase) === undefined
-  const known = await reportOpen({ print: note, now }, options, all.filter(isOpen))
-  note('The same command continues, and pays nothing twice.')
+  const known = await reportOpen({ print: (line) => void said.push(line), now }, options, all.filter(isOpen))
+  said.push('The same command continues, and pays nothing twice.')
+  fail({ message: said.join(' '), code: 'aborted' })
   return known === true ? false : known
 }

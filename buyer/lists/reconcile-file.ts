@@ -18,7 +18,7 @@ import { decisionOf } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
-import { readPurchasedRows } from './purchased-rows.ts'
+import { readPurchasedRows, rowKey } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
 import { readChoices, writeReview } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
@@ -55,7 +55,12 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const storage = folderStorage(folder)
   const plan = await planList(list, { ...options, storage, now: now(), choices })
   const allowance = await approve(context, options, plan)
-  if (isDryRun) return true
+  if (isDryRun) {
+    const { paid, open, toPay } = plan
+    if (context.isJson)
+      context.printJson({ rows: list.rows.length, paid, open, to_pay: toPay, amount: showUsdc(plan.left) })
+    return true
+  }
   const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
   const began = now()
   const found: Found = { counts: new Map(), review: new Map() }
@@ -79,7 +84,18 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const paid = paidAmount(after.all)
   const spent = showUsdc(paid - paidBefore)
   print(`Paid in ${seconds} s: ${spent} USDC, in all runs ${showUsdc(paid)} USDC.`)
-  return reportOpen(context, options, after.open)
+  const status = await reportOpen(context, options, after.open)
+  if (context.isJson)
+    context.printJson({
+      out,
+      rows: list.rows.length,
+      decisions: Object.fromEntries(found.counts),
+      paid: spent,
+      paid_in_all_runs: showUsdc(paid),
+      open_payments: after.open.length,
+      exit_status: typeof status === 'number' ? status : 0,
+    })
+  return status
 }
 
 /** The results of a run. */
@@ -97,7 +113,14 @@ async function* resultRows(
 ): AsyncGenerator<Cell[]> {
   yield* resultHead(list, out)
   const showRows = showProgress(context)
-  let done = 0
+  // A resumed list begins with the rows that are paid.
+  const isKnown = ({ operation, known }: Plan['rows'][number]) =>
+    known !== undefined ||
+    (operation && /^(?:paid|decided)$/.test(plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind ?? ''))
+  let done = plan.rows.filter(isKnown).length
+  const toDo = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed])))
+  const show = () => showRows({ phase: 'list', rows: done, share: done / list.rows.length })
+  show()
   for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal })) {
     for (const row of rows) {
       const { listed, result } = row
@@ -106,8 +129,8 @@ async function* resultRows(
       if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
       yield resultCells(listed, result, basename(folder))
     }
-    done += rows.length
-    showRows({ phase: 'list', rows: done, share: done / list.rows.length })
+    done += rows.filter(({ listed }) => toDo.has(listed)).length
+    show()
   }
 }
 

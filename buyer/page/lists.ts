@@ -146,7 +146,7 @@ function announce({ rows }: List, plan: Plan): HTMLElement[] {
 
 async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
   const rows: BoughtRow[] = []
-  const show = showProgress({ note: say, now: SHARED.runtime.now, isTerminal: true })
+  const show = showProgress({ showStatus: say, now: SHARED.runtime.now })
   const tell = () => show({ phase: 'List', rows: rows.length, share: rows.length / list.rows.length })
   const key = plan.left === 0 ? NO_SIGNER : await connect(plan.left)
   const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })

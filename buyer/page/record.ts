@@ -6,7 +6,8 @@ import { DAY_MS, toDay } from '../../store/base/day.ts'
 import { isDissolved, type Company } from '../../store/dataset/company.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'
-import { urlOf } from './question.ts'
+import { account, baseUrl, mode, urlOf } from './question.ts'
+import { watchCommand } from './watch-command.ts'
 import { plural, showDay } from './words.ts'
 
 /** The parts of an answer that name its file of the register. */
@@ -77,8 +78,7 @@ export function showSource({ source, snapshot_id }: Provenance): HTMLElement {
 function showTools(company: Company, { source, snapshot_id }: Provenance): HTMLElement {
   const { company_number: number, legal_name: name, status } = company
   const code = (text: string) => [create('pre', { tabindex: '0' }, text), copyButton(text)]
-  const command = `printf 'Number\\n${number}\\n' > watch.csv
-irish-company-agent client watch watch.csv --column Number --state watch.json`
+  const command = watchCommand({ number, baseUrl, mode, account })
   return create('div', { class: 'tools' }, [
     create('p', { class: 'actions' }, [
       copyButton([`${name} (${number})`, status, addressOf(company)].join('\n')),

@@ -78,7 +78,10 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
     const round = state.round ?? (await planRound(context, options, { state, numbers }))
     if (!round) break
     const least = purchases.estimate(round, without(round.numbers, state.companies))
-    if (rounds === 0 && !(await approve(context, options, least))) return true
+    if (rounds === 0 && !(await approve(context, options, least))) {
+      if (context.isJson) context.printJson({ amount: showUsdc(least), is_dry_run: true })
+      return true
+    }
     await writeState(stateFile, { ...state, round })
     signal ??= context.interrupted()
     const result = await performRound(purchases, { state, round, signal }).catch(unlessAborted(signal))
@@ -98,8 +101,18 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   }
   if (options.isDryRun) print('Nothing would be paid.')
   else await writeReport(state)
-  const spent = `Paid: ${showUsdc((await purchases.paid()) - paidBefore)} USDC.`
+  const paid = showUsdc((await purchases.paid()) - paidBefore)
+  const spent = `Paid: ${paid} USDC.`
   for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
+  if (context.isJson)
+    context.printJson({
+      companies: numbers.length,
+      changed,
+      paid,
+      sections,
+      due: due(state),
+      is_dry_run: options.isDryRun,
+    })
   return changed === 0 || EXIT_CHANGED
 }
 

@@ -21,7 +21,7 @@ Examples:
   irish-company-agent client lookup 00000000       buy one company record from it
   irish-company-agent help client                  show the help of a command
 
-In a checkout, write "npm run cli --" in place of "irish-company-agent".
+In a checkout, write "npm run --silent cli --" in place of "irish-company-agent".
 Configuration is read from environment variables; docs/operations.md lists them.`
 
 export function runCli(args: readonly string[], context: CliContext): Promise<number> {

@@ -2,7 +2,7 @@
  * The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr.
  */
 import { once } from 'node:events'
-import type { AddCommand, CommandContext } from '../../agent/command-line/context.ts'
+import type { AddCommand, CliContext, CommandContext } from '../../agent/command-line/context.ts'
 import { loadConfig } from './configuration.ts'
 import type { AllowedChanges } from '../../agent/service/check-log-owner.ts'
 import type { Config } from '../../agent/service/config.ts'
@@ -28,7 +28,7 @@ export const addServeCommand: AddCommand = (program, context) => {
 }
 
 export async function serve(
-  context: CommandContext,
+  context: CliContext & Pick<CommandContext, 'finish' | 'note'>,
   { config, allowed }: { config: Config; allowed: AllowedChanges },
 ): Promise<void> {
   const { print, now } = context
@@ -76,7 +76,7 @@ export async function serve(
     process.exit()
   }
   const signature_recovery = keyRecovery.kind
-  const next = lines.length > 0 ? 'npm run client -- lookup 00000000' : undefined
+  const next = lines.length > 0 ? 'npm run --silent client -- lookup 00000000' : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)

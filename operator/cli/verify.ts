@@ -1,6 +1,7 @@
 /** The command `verify`: checks a receipt, and optionally the transfer on chain. */
 import { parseHttpUrl } from '../../agent/command-line/arguments.ts'
 import type { ReceiptClaims } from '../../agent/payment/receipt/claims.ts'
+import { setStatuses } from '../../agent/command-line/exit-statuses.ts'
 import type { AddCommand } from '../../agent/command-line/context.ts'
 
 const HELP = `
@@ -21,7 +22,7 @@ interface VerifyOptions {
 }
 
 export const addVerifyCommand: AddCommand = (program, context) => {
-  program
+  const command = program
     .command('verify')
     .description('Check the receipt of a bought answer')
     .argument('<file>', 'a purchase file or an answer')
@@ -29,13 +30,16 @@ export const addVerifyCommand: AddCommand = (program, context) => {
     .option('--issuer <url>', 'the base URL of the service that must have issued the receipt', parseHttpUrl)
     .option('--jwks <file>', 'a saved key set')
     .option('--rpc <url>', 'a node of the chain of the payment', parseHttpUrl)
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(async (file: string, { receipt, issuer, jwks, rpc }: VerifyOptions) => {
       const { verifyFile } = await import('../../buyer/library/verify-command.ts')
       const { checkTransfer } = await import('./check-transfer.ts')
-      const { fetch, print } = context
-      const options = { file, receiptFile: receipt, issuer, keySetFile: jwks, fetch, print }
+      const { fetch, print, isJson } = context
+      const printJson = isJson ? context.printJson : undefined
+      const options = { file, receiptFile: receipt, issuer, keySetFile: jwks, fetch, print, printJson }
       const transfer = rpc === undefined ? undefined : (claims: ReceiptClaims) => checkTransfer(claims, rpc)
       context.finish(await verifyFile({ ...options, checkTransfer: transfer }))
     })
+  setStatuses(command, { 0: 'valid', 1: 'not valid', 7: 'valid, and the transfer could not be checked' })
 }

@@ -22,6 +22,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     now: () => new Date(),
     fetch,
     sleep: async () => undefined,
+    later: () => () => undefined,
     confirm: async () => false,
     interrupted: () => new AbortController().signal,
     runInBackground: async () => undefined,

@@ -88,7 +88,8 @@ async function findUnknownWords(args: string): Promise<string[]> {
   const path: string[] = []
   const helpOf = async () => (await runCommand([...path, '--help'])).text
   for (const word of words.filter((each) => /^[a-z]/.test(each)))
-    if (new RegExp(`^  ${word}[ |\n]`, 'm').test((await helpOf()).split('\nCommands:\n')[1] ?? '')) path.push(word)
+    if (new RegExp(`(?:^  |^More: [^.]*)${word}[ |\n,.]`, 'm').test((await helpOf()).split('\nCommands:\n')[1] ?? ''))
+      path.push(word)
   const [first] = words
   if (path.length === 0 && /^[a-z]/.test(first ?? '')) return [String(first)]
   const help = await helpOf()

@@ -1,7 +1,9 @@
 /** The command `client watch` over one change of the register. watch.slow.test.ts has many companies and faults. */
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { watchCommand } from '../../../buyer/page/watch-command.ts'
 import { runCommand } from '../../support/cli.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { startWatchedService, type WatchedService } from '../../support/watched-registers.ts'
@@ -10,6 +12,26 @@ describe('client watch of two companies', () => {
   let watched: WatchedService
   before(async () => void (watched = await startWatchedService()))
   after(() => watched.service.stop())
+
+  for (const account of ['', '0x1'])
+    it(`[15.13] runs as the page offers it to copy, account "${account}"`, async () => {
+      const directory = await makeTemporaryDirectory()
+      await writeFile(join(directory, 'buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+      const offered = { number: '1001', baseUrl: watched.service.url, mode: 'testnet', account }
+      const [list = '', watch = ''] = watchCommand(offered).split('\n')
+      execFileSync('sh', ['-c', list], { cwd: directory })
+      const args = watch
+        .slice(watch.indexOf(' watch ') + 1)
+        .split(' ')
+        .map((word) => (/\.(?:csv|json|key)$/.test(word) ? join(directory, word) : word))
+      const key = account === '' ? [] : ['--key-file', join(directory, 'buyer.key')]
+      const { code, stderr, text } = await runCommand(['client', ...args, ...key, '--dry-run'])
+      expect([code, stderr, text]).to.deep.equal([
+        0,
+        '',
+        '0.002 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.',
+      ])
+    })
 
   it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
     const directory = await makeTemporaryDirectory()
@@ -25,15 +47,20 @@ describe('client watch of two companies', () => {
       let code: number | undefined
       let [text, stderr] = ['', '']
       const payments = await watched.service.transfersOf(async () => {
-        ;({ code, text, stderr } = await runCommand([...client, ...watch, '--yes'], { isTerminal: true }))
+        ;({ code, text, stderr } = await runCommand([...client, ...watch, '--yes'], {
+          isErrorTerminal: true,
+        }))
       })
-      shown = stderr.split('\n').map((line) => line.replace(/, about .*/, ''))
+      shown = [...stderr.matchAll(/[a-z]+ \[#+\] 100 %, \d rows/g)].map(([line]) => line)
       return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
     }
     const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.'
     const [dry, paid] = [await runCommand([...client, ...watch, '--dry-run']), await run()]
     expect([dry.code, dry.text, ...paid]).to.deep.equal([0, price, 0, false, 2])
-    expect(shown).to.deep.equal(['changes 100 %, 2 rows', 'records 100 %, 2 rows', ''])
+    expect(shown).to.deep.equal([
+      'changes [####################] 100 %, 2 rows',
+      'records [####################] 100 %, 2 rows',
+    ])
     expect(await run()).to.deep.equal([0, false, 0])
     await watched.importNext()
     expect(await run()).to.deep.equal([3, true, 2])

@@ -1,0 +1,106 @@
+/** What a command says about a purchase that did not end with an answer: one line, and a document for programs. */
+import type { Failure } from '../agent/command-line/context.ts'
+import { isDataError, REFUSALS } from '../agent/operation/refusal.ts'
+import { DEPLOYMENTS } from '../agent/payment/terms.ts'
+import { parseJson } from '../store/base/read-body.ts'
+import { DAY_MS } from '../store/base/day.ts'
+import { showUsdc } from './amounts.ts'
+import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
+import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
+import { parsePayment, type Purchase } from './library/purchase-file.ts'
+import { decidingCode } from './library/purchase-state.ts'
+
+export const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
+
+const KEEP = 'Keep the file, and contact the operator.'
+
+/** What a user of the commands does next. Without an entry the outcome says it. */
+const NEXT: Partial<Record<PurchaseErrorCode, string>> = {
+  request_unsupported: 'Change the arguments.',
+  quote_unexpected: 'Check --url and --mode.',
+  price_above_limit: 'To pay more, add --max-amount.',
+  day_limit_reached: 'Raise --max-per-day, or wait until MIDNIGHT.',
+  spending_unknown: 'Restore the file, or wait until MIDNIGHT.',
+  purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
+  service_unreachable: 'Start the service, or check --url.',
+  signature_failed: 'Check the key file.',
+  new_payment_refused: 'Run the same command without --new-payment.',
+  storage_failed: 'Make it writable, or name another folder.',
+  allowance_used: 'Run the same command again: it shows what remains to be paid, and asks.',
+  answer_unexpected: KEEP,
+  receipt_invalid: KEEP,
+}
+
+/** Micro-USDC. */
+export interface Limits {
+  amountMax?: number | undefined
+  amountPerDayMax?: number | undefined
+}
+
+/** The sentence of the library has other words than the commands. */
+function describeError({ code, message, file }: PurchaseError, { amountMax, amountPerDayMax }: Limits): string {
+  const limit = (amount: number | undefined) => (amount === undefined ? '' : ` of ${showUsdc(amount)} USDC`)
+  if (code === 'price_above_limit') return `The price is above the limit${limit(amountMax)}. Nothing was signed.`
+  if (code === 'day_limit_reached')
+    return `The payment would exceed the limit${limit(amountPerDayMax)} for a UTC day. Nothing was signed.`
+  if (code === 'aborted' && file === undefined) return 'Interrupted before a payment was signed.'
+  if (code === 'aborted') return `Interrupted after a payment was signed, which is in ${file}.`
+  return `${message.replace(/\.$/, '')}.`
+}
+
+/** The end of the UTC day, to which reservations count. */
+const midnightAfter = (now: Date): Date => new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS)
+
+/** @param saved the purchase in the file of the error */
+export function describeFailure(
+  error: PurchaseError,
+  { saved, now, ...limits }: Limits & { saved?: Purchase | undefined; now: Date },
+): Failure {
+  const { code, answer, file, outcome } = error
+  const payment = saved && parsePayment(saved)
+  const said = answer ? describeRefusal(answer, payment) : describeError(error, limits)
+  const next = answer ? adviceOf(answer) : NEXT[code]?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
+  const isUnsigned = file === undefined && /Nothing was (?:signed|sent)/.test(said)
+  // The same command does not continue a purchase that cannot be read.
+  const known = isUnsigned || code === 'purchase_unreadable' ? '' : describeOutcome(outcome)
+  const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
+  const { error: _, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
+  return {
+    message: [said, next, known, retry].filter(Boolean).join(' '),
+    code: answer?.code ?? code,
+    details: {
+      ...dataError,
+      ...(answer && { http_status: answer.status, ...(answer.reason !== undefined && { reason: answer.reason }) }),
+      ...(payment && { payer: payment.payer, network: payment.network, amount: showUsdc(payment.amount) }),
+      ...(file !== undefined && { file }),
+      ...outcomeJson(outcome),
+    },
+  }
+}
+
+/** The refusal that says what the register has, such as no company with the number, whatever came after it. */
+export function readDataError(saved: Purchase): object | undefined {
+  const code = decidingCode(saved)
+  const body = code !== undefined && isDataError(code) ? parseJson(saved.answer?.body ?? '') : undefined
+  return typeof body === 'object' && body !== null ? body : undefined
+}
+
+function describeRefusal({ status, code, reason }: ServiceAnswer, payment: ReturnType<typeof parsePayment>): string {
+  const what = [status, code, reason].filter(Boolean).join(' ')
+  const { payer, network, amount, validBefore } = payment ?? {}
+  const paidBy = payer === undefined ? '' : `, paid by ${payer} on ${network}`
+  if (reason !== 'insufficient_funds' || validBefore === undefined)
+    return `${what}${paidBy}: ${code === undefined ? 'This is no answer of the service. Check its URL, or a proxy before it.' : REFUSALS[code].message}`
+  const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
+  return (
+    `${what}: ${payer} on ${network} has less than the price of ${showUsdc(amount ?? 0)} USDC. Send USDC to this ` +
+    `address.${faucet} Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`
+  )
+}
+
+/**
+ * A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier, the
+ * outcome says what to do.
+ */
+const adviceOf = ({ status, code }: ServiceAnswer): string | undefined =>
+  code === undefined || status === 402 || code === 'payment_already_settled' ? undefined : REFUSALS[code].advice
