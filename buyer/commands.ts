@@ -110,7 +110,8 @@ function readOperation(command: Command, definition: OperationDefinition, input:
   if (parsed.kind === 'valid') return parsed.operation
   const { field, rule } = parsed.fault
   const value = input[field ?? '']
-  const shown = typeof value === 'string' ? ` ${JSON.stringify(value.slice(0, VALUE_SHOWN_MAX))}` : ''
+  const isShown = typeof value === 'string' || typeof value === 'number'
+  const shown = isShown ? ` ${JSON.stringify(value).slice(0, VALUE_SHOWN_MAX)}` : ''
   return refuse(command, `${field ?? 'the request'}${shown} ${rule}`)
 }
 
