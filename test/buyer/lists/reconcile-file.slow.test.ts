@@ -204,7 +204,7 @@ describe('[15.11] the command client reconcile', function () {
       const stopped = await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })
       expect(stopped.code).to.equal(4)
       expect(stopped.stderr).to.match(
-        /^Interrupted\. Paid: 0 USDC, in all runs 0 USDC\.\n\d payments, \S+ USDC, without an answer\. Not known .*\nThe same command continues, and pays nothing twice\.\n$/,
+        /^Interrupted\. Paid: 0\.00 USDC, in all runs 0\.00 USDC\. \d payments, \S+ USDC, without an answer\. Not known .* The same command continues, and pays nothing twice\.\n$/,
       )
       const warned = stopped.text.indexOf('300 of 300 rows have no usable number in the column VAT.')
       expect(warned).to.be.within(0, stopped.text.indexOf('At most'))
