@@ -69,9 +69,10 @@ describe('[15.5, 15.10] the command mcp', function () {
       each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
     expect(tools.length).to.equal(OPERATIONS.length + 1)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
-    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+    const reading = { readOnlyHint: true, idempotentHint: true, openWorldHint: true }
+    const spending = { ...reading, readOnlyHint: false, destructiveHint: false }
     for (const { name, annotations } of tools)
-      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
+      expect(annotations).to.deep.equal(name === 'service_info' ? reading : spending)
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
 
