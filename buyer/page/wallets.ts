@@ -34,6 +34,9 @@ const SANDBOX: Signer = {
   },
 }
 
+/** The value of the option, as the page has it. */
+const SANDBOX_OPTION = 'sandbox'
+
 const found = new Map<string, Wallet>()
 const choice = find('#wallet') as HTMLSelectElement
 
@@ -41,7 +44,8 @@ const choice = find('#wallet') as HTMLSelectElement
 export function listWallets(): void {
   addEventListener('eip6963:announceProvider', (event) => {
     const { info, provider } = (event as CustomEvent<Wallet>).detail
-    if (found.has(info.uuid)) return
+    // The values of the two options that are no announced wallet.
+    if (!info.uuid || info.uuid === SANDBOX_OPTION || found.has(info.uuid)) return
     // The last option is the wallet that an extension has put into the page.
     choice.add(new Option(info.name.slice(0, 40), info.uuid, false, choice.value === ''), choice.length - 1)
     found.set(info.uuid, { info: { ...info }, provider })
@@ -54,7 +58,7 @@ export function listWallets(): void {
  * @param signal ends the wait for a wallet that does not answer; its later answer is ignored
  */
 export async function connectWallet(amount: number, signal: AbortSignal): Promise<Signer> {
-  if (choice.value === 'sandbox') return SANDBOX
+  if (choice.value === SANDBOX_OPTION) return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
   const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
   if (!provider) throw walletError('This browser has no wallet. Install one, or buy from code')

@@ -349,6 +349,20 @@ describe('a purchase in the page', () => {
   })
 
   describe('with a wallet', () => {
+    it('ignores an announcement with an empty or reserved identifier', async () => {
+      await open(SYNTHETIC)
+      const options = () => page.evaluate(`[...document.querySelector('#wallet')].map(({ value, text }) => value + text)`)
+      const before = await options()
+      const announce = (uuid: string) =>
+        page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+          detail: { info: { uuid: '${uuid}', name: 'Wallet' }, provider: {} },
+        }))`)
+      for (const uuid of ['', 'sandbox']) await announce(uuid)
+      expect(await options()).to.deep.equal(before)
+      await announce('other')
+      expect(await options()).to.deep.include('otherWallet')
+    })
+
     it('pays from its account on the network of the service, and ignores a second announcement of it', async () => {
       let chain = '0x1'
       const choose = () => void (chain = '0x14a34')
