@@ -5,6 +5,7 @@ import type { FoundRoute } from '../agent/operation/resource.ts'
 import { renderOutcome, type HttpResponseContent } from '../agent/transport/http/response.ts'
 import { toUsdc } from '../agent/payment/terms.ts'
 import { renderQuote, type PageDeployment } from './documents/page.ts'
+import { removeIgnorable } from '../store/base/hidden.ts'
 import type { WrittenDocument } from './documents/templates.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
@@ -26,7 +27,9 @@ export function renderQuotePage(
   const content = renderOutcome(outcome)
   const quote = JSON.parse(content.body) as { accepts: [{ amount: string }]; resource: { url: string } }
   const parsed = parseQueryString(rawQuery(request.originalUrl))
-  const members = new Map([...(parsed.kind === 'refused' ? [] : parsed.fields), ...Object.entries(route.members)])
+  const given = [...(parsed.kind === 'refused' ? [] : parsed.fields), ...Object.entries(route.members)]
+  // Without marks that change the direction of text, as in what is looked up (contract 10.1).
+  const members = new Map(given.map(([name, value]) => [name, removeIgnorable(value)]))
   const price = `${toUsdc(quote.accepts[0].amount)} USDC`
   const { definition } = route
   return withDocument(content, renderQuote(deployment, { definition, members, price, url: quote.resource.url }))

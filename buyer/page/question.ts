@@ -6,6 +6,7 @@ import { parseOperation, toNamed, type Operation } from '../../agent/operation/o
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { amountOf, type Mode } from '../../agent/payment/terms.ts'
 import { operationDigest } from '../../store/base/canonical.ts'
+import { removeIgnorable } from '../../store/base/hidden.ts'
 import { find } from './elements.ts'
 import { usdc } from './words.ts'
 
@@ -22,9 +23,10 @@ type Members = Record<string, string>
 export const urlOf = (operation: string, members: Record<string, unknown>): string =>
   `/?${new URLSearchParams({ operation, ...(members as Members) }).toString()}`
 
-/** The name and the members in the URL, which is that of the page or of a quote. */
+/** The name and the members in the URL, which is that of the page or of a quote, without marks of direction. */
 function readUrl(): { name: string; members: Members } {
-  const { operation = '', ...members } = Object.fromEntries(new URLSearchParams(location.search))
+  const given = [...new URLSearchParams(location.search)].map(([name, value]) => [name, removeIgnorable(value)])
+  const { operation = '', ...members } = Object.fromEntries(given) as Members
   const found = findRoute(location.pathname, OPERATIONS)
   if (found) return { name: found.definition.name, members: { ...members, ...found.members } }
   return { name: operation, members }

@@ -3,6 +3,7 @@ import { PurchaseError } from '../library/purchase-error.ts'
 import type { Signer } from '../library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { removeHidden } from '../../store/base/hidden.ts'
 import { account, mode } from './question.ts'
 import { find } from './elements.ts'
 import { usdc } from './words.ts'
@@ -47,7 +48,10 @@ export function listWallets(): void {
     // The values of the two options that are no announced wallet.
     if (!info.uuid || info.uuid === SANDBOX_OPTION || found.has(info.uuid)) return
     // The last option is the wallet that an extension has put into the page.
-    choice.add(new Option(info.name.slice(0, 40), info.uuid, false, choice.value === ''), choice.length - 1)
+    choice.add(
+      new Option(removeHidden(info.name).slice(0, 40), info.uuid, false, choice.value === ''),
+      choice.length - 1,
+    )
     found.set(info.uuid, { info: { ...info }, provider })
   })
   dispatchEvent(new Event('eip6963:requestProvider'))

@@ -172,6 +172,18 @@ describe('the page', () => {
       })
     }
 
+    it('shows a query without marks that change the direction of text', async () => {
+      for (const mark of ['\u061C', '\u200E', '\u200F', '\u202A', '\u202E', '\u2066', '\u2069']) {
+        const { status, text } = await get(`/api/v1/search?q=${encodeURIComponent(`abc${mark}def`)}`, {
+          Accept: BROWSER,
+        })
+        expect(status).to.equal(402)
+        expect(text)
+          .to.match(/name="q" [^>]*value="abcdef"/)
+          .and.not.contain(mark)
+      }
+    })
+
     it('[5.1.3] has at most 4,000 bytes of headers with the longest BASE_URL and queries', async () => {
       const baseUrl = 'https://'.padEnd(77, 'host.') + '.ie'
       const long = await startTestService({ environment: { BASE_URL: baseUrl } })

@@ -351,7 +351,8 @@ describe('a purchase in the page', () => {
   describe('with a wallet', () => {
     it('ignores an announcement with an empty or reserved identifier', async () => {
       await open(SYNTHETIC)
-      const options = () => page.evaluate(`[...document.querySelector('#wallet')].map(({ value, text }) => value + text)`)
+      const options = () =>
+        page.evaluate(`[...document.querySelector('#wallet')].map(({ value, text }) => value + text)`)
       const before = await options()
       const announce = (uuid: string) =>
         page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
@@ -361,6 +362,15 @@ describe('a purchase in the page', () => {
       expect(await options()).to.deep.equal(before)
       await announce('other')
       expect(await options()).to.deep.include('otherWallet')
+    })
+
+    it('shows the name of a wallet and the query of a URL without marks that change the direction of text', async () => {
+      await open('/api/v1/search?q=abc%E2%80%AEdef&limit=3')
+      expect(await page.evaluate(`document.querySelector('[name=q]').value`)).to.equal('abcdef')
+      await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+        detail: { info: { uuid: 'marked', name: 'A\\u202E B' }, provider: {} },
+      }))`)
+      expect(await page.evaluate(`document.querySelector('#wallet [value=marked]').text`)).to.equal('A B')
     })
 
     it('pays from its account on the network of the service, and ignores a second announcement of it', async () => {
