@@ -54,7 +54,7 @@ const midnightAfter = (now: Date): Date => new Date((Math.floor(now.getTime() / 
 /** @param saved the purchase in the file of the error */
 export function describeFailure(
   error: PurchaseError,
-  { saved, now, ...limits }: Limits & { saved?: Purchase | undefined; now: Date },
+  { saved, now, isOfList = false, ...limits }: Limits & { saved?: Purchase | undefined; now: Date; isOfList?: boolean },
 ): Failure {
   const { code, answer, file, outcome } = error
   const payment = saved && parsePayment(saved)
@@ -62,7 +62,9 @@ export function describeFailure(
   const next = answer ? adviceOf(answer) : NEXT[code]?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
   const isUnsigned = file === undefined && /Nothing was (?:signed|sent)/.test(said)
   // The same command does not continue a purchase that cannot be read.
-  const known = isUnsigned || code === 'purchase_unreadable' ? '' : describeOutcome(outcome)
+  // That one payment of a list was not charged says nothing about the others.
+  const isOther = isOfList && outcome.kind === 'not_sold'
+  const known = isUnsigned || isOther || code === 'purchase_unreadable' ? '' : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
   const { error: _, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   return {

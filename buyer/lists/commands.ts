@@ -152,7 +152,7 @@ async function finish(
   const result = await run(context).catch((cause: unknown) => {
     if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
     if (!(cause instanceof PurchaseError)) throw cause
-    const { message, ...failure } = describeFailure(cause, { now: context.now() })
+    const { message, ...failure } = describeFailure(cause, { now: context.now(), isOfList: true })
     context.fail({ message: `${message} The same command continues, and pays nothing twice.`, ...failure })
     return exitStatusOf(cause.outcome)
   })
