@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { readArguments } from '../support/arguments.ts'
 
 export interface BareResponse {
   path: string
@@ -12,7 +13,7 @@ export interface BareResponse {
   bytes: number
 }
 
-const [json = '[]'] = process.argv.slice(2)
+const [json = '[]'] = readArguments('[RESPONSES]')
 const responses = new Map(
   (JSON.parse(json) as BareResponse[]).map(({ path, bytes, ...rest }) => [
     path,

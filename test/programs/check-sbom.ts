@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { readArguments } from '../support/arguments.ts'
 
 /** Licences that allow use and distribution without publishing the source. */
 const LICENCES = ['Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'PSF-2.0']
@@ -24,6 +25,8 @@ interface Component {
   licenses?: { license?: { id?: string } }[]
   properties?: { name: string }[]
 }
+
+readArguments('')
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { dependencies: object }

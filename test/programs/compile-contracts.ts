@@ -6,6 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format } from 'prettier'
+import { readArguments } from '../support/arguments.ts'
 
 export const CONTRACTS = [
   'agent/settlement/chain/contracts/ChainView.sol',
@@ -70,5 +71,6 @@ export async function compileContract(source: string): Promise<string> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  readArguments('')
   for (const source of CONTRACTS) await writeFile(rootFile(compiledPath(source)), await compileContract(source))
 }

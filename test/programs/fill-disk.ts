@@ -8,6 +8,7 @@ import { importDataset } from '../../store/import/run.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { makeRecord } from '../support/records.ts'
+import { readArguments } from '../support/arguments.ts'
 
 /** More writes than the tests' file size limit allows. */
 const WRITES_MAX = 10_000
@@ -62,6 +63,6 @@ async function importArchive(directory: string, path: string): Promise<Omit<Disk
   return { failure, written: 0, readable }
 }
 
-const [directory = '', path] = process.argv.slice(2)
+const [directory = '', path] = readArguments('DIRECTORY [FILE]')
 const report = path === undefined ? await fillResponses(directory) : await importArchive(directory, path)
 process.stdout.write(JSON.stringify({ ...report, unhandled } satisfies DiskReport))

@@ -5,7 +5,8 @@
 import { fileURLToPath } from 'node:url'
 import { generateRegister } from '../support/sample/generate.ts'
 import { SANDBOX_DAYS } from '../support/sample/register.ts'
+import { readArguments } from '../support/arguments.ts'
 
-const [rows, seed, out] = process.argv.slice(2)
+const [rows, seed, out] = readArguments('[ROWS SEED FILE]')
 if (out !== undefined) await generateRegister({ rows: Number(rows), seed: Number(seed), out })
 else for (const { file, options } of SANDBOX_DAYS) await generateRegister({ ...options, out: fileURLToPath(file) })

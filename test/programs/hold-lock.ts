@@ -1,6 +1,8 @@
 /** Acquires a process lock, prints the result, and runs until it is killed. */
 import { acquireProcessLock } from '../../store/files/process-lock.ts'
+import { readArguments } from '../support/arguments.ts'
 
-const lock = await acquireProcessLock({ folder: process.argv[2] ?? '', ownPid: process.pid })
+const [folder = ''] = readArguments('FOLDER')
+const lock = await acquireProcessLock({ folder, ownPid: process.pid })
 process.stdout.write(`ready ${lock ? 'acquired' : 'taken'}\n`)
 setInterval(() => lock, 1_000)

@@ -5,11 +5,12 @@
 import { createBuyer } from '../../buyer/library/buyer.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
+import { readArguments } from '../support/arguments.ts'
 
 /** Far above the payments of a folder, so the limit is computed and never reached. */
 const AMOUNT_PER_DAY_MAX = 1_000_000_000
 
-const [url = '', key = '', payTo = '', folder = '', index = ''] = process.argv.slice(2)
+const [url = '', key = '', payTo = '', folder = '', index = ''] = readArguments('URL KEY PAY_TO FOLDER NUMBER')
 const { network, asset, domain } = DEPLOYMENTS.testnet
 const limits = { amountMax: resolve.prices.testnet, amountPerDayMax: AMOUNT_PER_DAY_MAX }
 const buyer = createBuyer({ key, folder, expected: { network, asset, domain, payTo, ...limits } })

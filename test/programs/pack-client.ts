@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join, posix, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { readArguments } from '../support/arguments.ts'
 
 /** The exports of the main package whose names begin like this. */
 const EXPORTED = './client'
@@ -118,10 +119,11 @@ function versionOf(dependencies: MainPackage['dependencies'], name: string): str
   return version
 }
 
+const [target = root] = readArguments('[FOLDER]')
 const folder = await mkdtemp(join(tmpdir(), 'pack-client-'))
 try {
   await writePackage(folder)
-  const args = ['pack', '--pack-destination', resolve(process.argv[2] ?? root), '--silent']
+  const args = ['pack', '--pack-destination', resolve(target), '--silent']
   const { stdout } = await promisify(execFile)('npm', args, { cwd: folder })
   process.stdout.write(stdout)
 } finally {

@@ -11,6 +11,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { writeTable } from '../../buyer/table/table-file.ts'
+import { readArguments } from '../support/arguments.ts'
 import { stopTestChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
@@ -32,6 +33,8 @@ const CLIENT_PACKAGES = [
 ]
 /** With the packages of these packages. */
 const INSTALLED_MAX = 40
+
+readArguments('')
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await makeTemporaryDirectory()

@@ -5,10 +5,13 @@ import { findBrowser, openBrowser } from '../support/browser.ts'
 import { ready, startChild } from '../support/child.ts'
 import { ask, click, seen, sold } from '../support/page.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
+import { readArguments } from '../support/arguments.ts'
 
 const FOLDER = fileURLToPath(new URL('docs/', import.meta.resolve('#root/package.json')))
 const MARGIN = 20
 const VIEW = { width: 900, height: 500 }
+
+readArguments('')
 
 const program = findBrowser()
 if (program === undefined) throw new Error('chromium is not on the PATH')

@@ -13,6 +13,7 @@ import { stopTestChain, testChainUrl } from '../support/chain.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
 import { makeTemporaryDirectory, removeTemporaryDirectories } from '../support/temporary-directory.ts'
+import { readArguments } from '../support/arguments.ts'
 
 /** A checkout without the tests. */
 const SOURCES = [
@@ -34,6 +35,8 @@ const BUILD_TOOLS = ['typescript', '@typescript', '@types', 'esbuild', '@esbuild
 const INSTALL_MS_MAX = 300_000
 const BUILD_MS_MAX = 300_000
 const START_MS_MAX = 60_000
+
+readArguments('')
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await makeTemporaryDirectory()

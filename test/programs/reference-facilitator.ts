@@ -5,6 +5,9 @@ import type { Hex } from 'viem'
 import { sendJson } from '../support/fault-proxy.ts'
 import { listen } from '../support/listen.ts'
 import { openReferenceFacilitator } from '../support/reference-facilitator.ts'
+import { readArguments } from '../support/arguments.ts'
+
+readArguments('')
 
 const { RPC_URL = '', RELAYER_KEY = '', FACTORIES = '' } = process.env
 const facilitator = openReferenceFacilitator({

@@ -7,12 +7,13 @@ import { Catalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { residentMemory } from '../bench/load/server-process.ts'
+import { readArguments } from '../support/arguments.ts'
 
 const TICKS_PER_SECOND = 100
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-const [, path = '', dataDirectory = ''] = process.argv.slice(2)
+const [, path = '', dataDirectory = ''] = readArguments('import PATH DIRECTORY')
 print('began')
 const began = performance.now()
 const catalog = new Catalog(dataDirectory)

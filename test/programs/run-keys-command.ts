@@ -2,8 +2,9 @@
 import { join } from 'node:path'
 import { compromiseKeys, rotateKeys } from '../../keys/command.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
+import { readArguments } from '../support/arguments.ts'
 
-const [command, dataDirectory = '', milliseconds, ...kids] = process.argv.slice(2)
+const [command, dataDirectory = '', milliseconds, ...kids] = readArguments('COMMAND DATA_DIR MILLISECONDS [KID...]')
 const now = () => Number(milliseconds)
 const log = new LmdbResponseLog(dataDirectory, { now: () => new Date(now()) })
 const print = (line: string) => void process.stdout.write(`${line}\n`)

@@ -5,6 +5,9 @@
 import { serve } from '../../operator/cli/serve.ts'
 import { loadConfig } from '../../operator/cli/configuration.ts'
 import { runInProcess } from '../../agent/command-line/run-in-process.ts'
+import { readArguments } from '../support/arguments.ts'
+
+readArguments('')
 
 const sendHolds = measureHolds()
 process.on('message', (message) => (message === 'heap' ? sendHeap() : sendHolds()))

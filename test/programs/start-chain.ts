@@ -2,8 +2,9 @@
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
 import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
+import { readArguments } from '../support/arguments.ts'
 
-const directory = process.argv[2] as string
+const [directory = ''] = readArguments('DIRECTORY')
 const { buyer, relayer } = await openAccounts({ directory })
 const chain = await startChain({ directory, chainId: 84_532 })
 await prepareChain({ url: chain.url, buyer: buyer.address, relayer: relayer.address })

@@ -3,8 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { renderDocuments } from '../../rest-facade/documents/render-documents.ts'
 import { deploymentOf } from '../support/deployment.ts'
+import { readArguments } from '../support/arguments.ts'
 
-const [, , folder = ''] = process.argv
+const [folder = ''] = readArguments('FOLDER')
 mkdirSync(folder, { recursive: true })
 for (const mode of ['testnet', 'mainnet'] as const)
   writeFileSync(join(folder, `${mode}.json`), renderDocuments(deploymentOf(mode)).get('/openapi.json')?.text ?? '')
