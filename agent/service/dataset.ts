@@ -41,11 +41,11 @@ export async function retrieveDataset(request: DatasetRequest, signal: AbortSign
   const { catalog, path, runImport } = request
   const served = catalog.retrieval()
   const location = locationOf(request)
-  if (location === SAMPLE_LOCATION) return retrieveSample(request)
   // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
   const isSynthetic = served?.location === location && served.source.synthetic
   try {
-    await runImport([...(isSynthetic ? ['--synthetic'] : []), '--', location], signal)
+    if (location === SAMPLE_LOCATION) await retrieveSample(request, signal)
+    else await runImport([...(isSynthetic ? ['--synthetic'] : []), '--', location], signal)
   } catch (cause) {
     const isMissing = cause instanceof ImportError && cause.code === 'source_unreadable'
     throw isMissing && path !== undefined ? new ImportError(cause.code, `DATASET: ${cause.message}`, cause) : cause
@@ -54,21 +54,24 @@ export async function retrieveDataset(request: DatasetRequest, signal: AbortSign
   }
 }
 
-/** The sample is small and harmless, so it needs no process, which takes seconds for its five days. */
-async function retrieveSample({ dataDirectory, catalog, now }: DatasetRequest): Promise<void> {
-  const importDay = async (daysAgo: number) => {
+const sampleOfDay = (day: number) => fileURLToPath(import.meta.resolve(`#root/agent/sandbox/register/day-${day}.csv`))
+
+/** The first files are imported here, before the service opens the journal, because their days are in the past. */
+async function retrieveSample(request: DatasetRequest, signal: AbortSignal): Promise<void> {
+  const { dataDirectory, catalog, runImport, now } = request
+  if (catalog.retrieval())
+    return runImport(['--synthetic', '--location', SAMPLE_LOCATION, '--', sampleOfDay(SAMPLE_DAYS)], signal)
+  for (let day = 1; day <= SAMPLE_DAYS; day += 1) {
     const { historyFailure } = await importDataset({
       dataDirectory,
       catalog,
-      path: fileURLToPath(import.meta.resolve(`#root/agent/sandbox/register/day-${SAMPLE_DAYS - daysAgo}.csv`)),
+      path: sampleOfDay(day),
       location: SAMPLE_LOCATION,
       publication: SYNTHETIC,
-      now: () => new Date(now().getTime() - daysAgo * DAY_MS),
+      now: () => new Date(now().getTime() - (SAMPLE_DAYS - day) * DAY_MS),
     })
     if (historyFailure !== undefined) throw notRecorded(historyFailure)
   }
-  if (!catalog.retrieval()) for (let daysAgo = SAMPLE_DAYS - 1; daysAgo > 0; daysAgo -= 1) await importDay(daysAgo)
-  return importDay(0)
 }
 
 /** As the command `import` names it: a path is absolute. */

@@ -1,4 +1,5 @@
 /** The command `import`. */
+import { Option } from 'commander'
 import { resolve } from 'node:path'
 import type { Config } from '../../agent/service/config.ts'
 import { isUrl } from '../../store/base/url-policy.ts'
@@ -26,6 +27,8 @@ export const addImportCommand: AddCommand = (program, context) => {
     .option('--accept-changes', 'accept a file that differs too much from the served snapshot of its location')
     .option('--force', 'accept an archive that is older or has too few companies')
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
+    // The service names its sample, whose path can change.
+    .addOption(new Option('--location <name>').hideHelp())
     .addHelpText('after', IMPORT_HELP)
     .action(async (source: string, options: ImportOptions) => {
       const config = await loadConfig(context)
@@ -39,11 +42,12 @@ interface ImportOptions {
   acceptChanges?: boolean
   force?: boolean
   synthetic?: boolean
+  location?: string
 }
 
 async function importSource(
   source: string,
-  { acceptChanges = false, force = false, synthetic = false }: ImportOptions,
+  { acceptChanges = false, force = false, synthetic = false, location }: ImportOptions,
   { config, context }: { config: Config; context: CommandContext },
 ): Promise<void> {
   const { Catalog } = await import('../../store/dataset/catalog.ts')
@@ -59,6 +63,7 @@ async function importSource(
     dataDirectory,
     catalog,
     path,
+    ...(location !== undefined && { location }),
     publication: synthetic ? SYNTHETIC : CRO_COMPANIES,
     isForced: force,
     areChangesAccepted: acceptChanges,

@@ -1,6 +1,6 @@
 /**
  * The import of the service as a process of its own, to be measured or killed. Run as `node run-import.js import PATH
- * DIRECTORY`. Linux only. Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
+ * DIRECTORY [TIME]`. Linux only. Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
 import { readFileSync } from 'node:fs'
 import { Catalog } from '../../store/dataset/catalog.ts'
@@ -13,23 +13,24 @@ const TICKS_PER_SECOND = 100
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-const [, path = '', dataDirectory = ''] = readArguments('import PATH DIRECTORY')
+const [, path = '', dataDirectory = '', time] = readArguments('import PATH DIRECTORY [TIME]')
 print('began')
 const began = performance.now()
 const catalog = new Catalog(dataDirectory)
 let phase = ''
-const { info } = await importDataset({
+const { info, historyFailure } = await importDataset({
   dataDirectory,
   catalog,
   path,
   publication: SYNTHETIC,
-  now: () => new Date(),
+  now: () => (time === undefined ? new Date() : new Date(time)),
   onProgress(progress) {
     if (progress.phase !== phase) print(`phase ${progress.phase}`)
     phase = progress.phase
   },
 })
 await catalog.close()
+if (historyFailure !== undefined) throw historyFailure
 const seconds = (performance.now() - began) / 1000
 // `maxRSS` would include the memory that the parent process had when it started this one.
 const memory = residentMemory(process.pid, 'VmHWM')

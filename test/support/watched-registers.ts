@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RegisterRow } from '../../store/import/rows.ts'
-import { runCommand } from './cli.ts'
+import { startChild } from './child.ts'
 import { registerRow, toCsv } from './register.ts'
 import { startTestService, type TestService } from './service.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
@@ -75,10 +75,10 @@ export async function importRows(service: TestService, rows: Rows, { file, time 
     ((await (await fetch(`${service.url}/api/v1/meta`)).json()) as { snapshot_id: string }).snapshot_id
   const before = await snapshot()
   await writeFile(file, toCsv(...[...rows.values()].flat()))
-  const now = () => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + time)
-  const args = ['import', file, '--synthetic']
-  const { code, stderr } = await runCommand(args, { environment: { DATA_DIR: service.directory }, now })
-  if (code !== 0) throw new Error(stderr)
+  const at = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + time).toISOString()
+  // The service has the journal open, and one process opens an LMDB environment once.
+  const child = startChild('test/programs/run-import.js', ['import', file, service.directory, at], {})
+  if ((await child.ended) !== 0) throw new Error(child.stderr())
   while ((await snapshot()) === before) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
