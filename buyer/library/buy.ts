@@ -202,7 +202,7 @@ export interface CallOptions {
 /** Buys the answer to a request, or returns the one that it has bought. Throws a PurchaseError. */
 export type Buy = (request: PurchaseRequest, options?: CallOptions) => Promise<Bought>
 
-export interface Bought extends BoughtAnswer {
+interface Bought extends BoughtAnswer {
   outcome: Outcome
   /** Of the signed payment, in micro-USDC. */
   amount: number

@@ -1,7 +1,7 @@
 /** The actions of the command `client`. The answer alone is on stdout, so that other programs can read it. */
 import { stat } from 'node:fs/promises'
 import * as z from 'zod'
-import { itemsOf, toNamed, type Operation } from '../../agent/operation/operation.ts'
+import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS, amountOf } from '../../agent/payment/terms.ts'
@@ -18,7 +18,7 @@ import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './open-buyer.ts'
 import { buyAnswer } from './methods.ts'
 import { fileEntry, folderStorage } from './folder-storage.ts'
-import { EXIT_UNDELIVERED, exitStatusOf, outcomeJson, OUTCOMES, toMoment } from './outcome.ts'
+import { EXIT_UNDELIVERED, exitStatusOf, OUTCOMES, toMoment } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { PurchaseError } from './purchase-error.ts'
 import {
@@ -36,7 +36,8 @@ import { a2aRequest, requestedOperation, restRequest } from './purchase-request.
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
 import type { OnStep } from './step.ts'
-import { locationOf } from './storage.ts'
+import { purchaseJson } from './purchase-list.ts'
+import { locationOf, type BuyerStorage } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
@@ -168,7 +169,7 @@ export async function printPurchases(context: CommandContext, path: string): Pro
   const list = folder.endsWith(LIST_SUFFIX) ? folder.slice(0, -LIST_SUFFIX.length) : undefined
   const storage = folderStorage(folder)
   const purchases = await listPurchases(storage, now())
-  if (isJson) printJson(purchases.map((each) => purchaseJson(each, { file: storage.locate(each.name), list })))
+  if (isJson) printJson(purchases.map((each) => listedJson(storage, each, list)))
   else if (purchases.length === 0) note(`${folder} has no purchases.`)
   else {
     if (list !== undefined) note(`The purchases of the list ${list}.`)
@@ -187,20 +188,11 @@ export async function printPurchases(context: CommandContext, path: string): Pro
     if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
 }
 
-/** Without the payment, which is a secret. */
-function purchaseJson(listed: ListedPurchase, place: { file: string; list: string | undefined }) {
-  const { purchase: saved, operation, amount, outcome } = listed
-  const named = operation && toNamed(operation)
-  const company = companyOf(saved)
-  return {
-    signed_at: saved.signed_at,
-    operation: named?.operation ?? null,
-    input: named?.input ?? null,
-    company: company ? { company_number: company.company_number, legal_name: company.legal_name } : null,
-    amount: showUsdc(amount),
-    ...place,
-    ...outcomeJson(outcome),
-  }
+/** As the library has it, with the amount in USDC, the company and the list. */
+function listedJson(storage: BuyerStorage, listed: ListedPurchase, list: string | undefined) {
+  const { company_number, legal_name } = companyOf(listed.purchase) ?? {}
+  const company = company_number === undefined ? null : { company_number, legal_name }
+  return { ...purchaseJson(storage, listed), amount: showUsdc(listed.amount), company, list }
 }
 
 /** What was asked for, and the company that the answer names. */
