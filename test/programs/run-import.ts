@@ -1,6 +1,7 @@
 /**
  * The import of the service as a process of its own, to be measured or killed. Run as `node run-import.js import PATH
- * DIRECTORY [TIME]`. Linux only. Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
+ * DIRECTORY [TIME]`. Linux only. Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak
+ * memory.
  */
 import { readFileSync } from 'node:fs'
 import { Catalog } from '../../store/dataset/catalog.ts'
