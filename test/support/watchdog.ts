@@ -5,17 +5,19 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isMainThread, parentPort, Worker } from 'node:worker_threads'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 const BEAT_MS = 1_000
 const BLOCKED_MS_MAX = 180_000
-const FOLDER = fileURLToPath(new URL('../../running-tests', import.meta.url))
-const FILE = join(FOLDER, String(process.pid))
+/** Of one run, by its first process, so that two runs can use one checkout. The others are its child processes. */
+const RUN = String(process.send ? process.ppid : process.pid)
+const FOLDER = fileURLToPath(new URL(`../../running-tests/${RUN}`, import.meta.url))
+const FILE = isMainThread ? join(FOLDER, String(process.pid)) : (workerData as string)
 
 /** Returns the function that takes the title of the test that begins. */
 export function startWatchdog(): (title: string) => void {
   mkdirSync(FOLDER, { recursive: true })
-  const worker = new Worker(new URL(import.meta.url))
+  const worker = new Worker(new URL(import.meta.url), { workerData: FILE })
   worker.unref()
   setInterval(() => worker.postMessage(''), BEAT_MS).unref()
   return (title) => {
