@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { HttpServerLimits } from '../../../agent/service/http-server.ts'
-import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
+import { refusalBody, REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { startFakedService, type FakedService } from '../../support/faked-service.ts'
 
 /** Text that no answer may repeat. */
@@ -45,7 +45,7 @@ function answers(heard: string): (string | number)[] {
 
 /** Expects one JSON error and a closed connection. */
 function expectOnly(heard: string, code: RefusalCode): void {
-  const { status, message } = REFUSALS[code]
+  const { status } = REFUSALS[code]
   const [head = '', body = ''] = heard.split('\r\n\r\n')
   const headers = head.toLowerCase().split('\r\n')
   expect(headers[0]).to.match(new RegExp(`^http/1\\.1 ${status} `))
@@ -55,7 +55,7 @@ function expectOnly(heard: string, code: RefusalCode): void {
     'access-control-allow-origin: *',
     `content-length: ${body.length}`,
   ])
-  expect(body).to.equal(JSON.stringify({ error: { code, message } }))
+  expect(body).to.equal(JSON.stringify(refusalBody({ code })))
   expect(heard).not.to.include(MARK)
 }
 

@@ -1,6 +1,7 @@
 /** The buyer's `fetch` with the real service: one payment for each request, limits, renewals, and its errors. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   decodePaymentResponseHeader,
   decodePaymentSignatureHeader,
@@ -53,7 +54,8 @@ describe('createBuyer', () => {
       key: service.buyerKey,
       folder,
       expected: { ...TESTNET_TERMS, payTo: service.payTo, amountMax: 5000, ...expected },
-      runtime: { fetch: send, sleep: async () => undefined, now },
+      // Several buyers of one payment wait for each other.
+      runtime: { fetch: send, sleep: (milliseconds) => sleep(milliseconds / 50), now },
       ...change,
     })
   const urlOf = (path: string) => `${service.url}/api/v1/${path}`
