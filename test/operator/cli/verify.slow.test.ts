@@ -39,14 +39,17 @@ describe('[5.9.5] the command verify', function () {
     return buyAny(name, { method: body === null ? 'GET' : 'POST', url: `${service.url}${path}`, headers, body })
   }
   const buyAny = (name: string, request: PurchaseRequest, progress = new Progress()) => {
-    const work = buyIntoFile({
-      progress,
-      request,
-      entry: fileEntry(pathOf(name)),
-      key: service.buyerKey,
-      approve: () => undefined,
-      runtime: RUNTIME,
-    })
+    // The purchase has a caller when it begins.
+    const work = Promise.resolve().then(() =>
+      buyIntoFile({
+        progress,
+        request,
+        entry: fileEntry(pathOf(name)),
+        key: service.buyerKey,
+        approve: () => undefined,
+        runtime: RUNTIME,
+      }),
+    )
     return progress.wait(work)
   }
   const verify = (...args: string[]) => runCommand(['verify', ...args])
