@@ -87,7 +87,8 @@ export function readDataError(saved: Purchase): object | undefined {
   return typeof body === 'object' && body !== null ? body : undefined
 }
 
-function describeRefusal({ status, code, reason }: ServiceAnswer, payment: ReturnType<typeof parsePayment>): string {
+function describeRefusal(answer: ServiceAnswer, payment: ReturnType<typeof parsePayment>): string {
+  const { status, code, reason, balance } = answer
   const what = [status, code, reason].filter(Boolean).join(' ')
   const { payer, network, amount, validBefore } = payment ?? {}
   const paidBy = payer === undefined ? '' : `, paid by ${payer} on ${network}`
@@ -95,8 +96,8 @@ function describeRefusal({ status, code, reason }: ServiceAnswer, payment: Retur
     return `${what}${paidBy}: ${code === undefined ? 'This is no answer of the service. Check its URL, or a proxy before it.' : REFUSALS[code].message}`
   const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
   return (
-    `${what}: ${payer} on ${network} has less than the price of ${showUsdc(amount ?? 0)} USDC. Send USDC to this ` +
-    `address.${faucet} Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`
+    `${what}: ${payer} on ${network} has ${balance === undefined ? 'less' : `${showUsdc(balance)} USDC, which is less`} ` +
+    `than the price of ${showUsdc(amount ?? 0)} USDC. Send USDC to this address.${faucet} Until ${toMoment(validBefore)} the same command sends this payment again, with any key.`
   )
 }
 

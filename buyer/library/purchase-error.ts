@@ -147,9 +147,13 @@ export interface ServiceAnswer {
   code: RefusalCode | undefined
   /** Why a payment was refused, for example `insufficient_funds`. */
   reason: string | undefined
+  /** What the service has read of the account that cannot pay, in micro-USDC. */
+  balance?: number
 }
 
-const errorSchema = z.object({ error: z.object({ code: z.string() }) })
+const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string().optional() }) })
+/** Of the message of `insufficient_funds` (contract 7.1). */
+const BALANCE = /: the wallet has ([0-9]{1,15}) micro-USDC,/
 const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
 
 export function describeAnswer(answer: {
@@ -159,9 +163,10 @@ export function describeAnswer(answer: {
   reason?: string | undefined
 }): ServiceAnswer {
   const { status, body, paymentRequired = null } = answer
-  const named = errorSchema.safeParse(parseDocument(body)).data?.error.code
+  const { code: named, message = '' } = errorSchema.safeParse(parseDocument(body)).data?.error ?? {}
   const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
   const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
   const reason = reasonSchema.safeParse(quoted && parseDocument(quoted)).data?.error
-  return { status, code, reason: reason ?? answer.reason }
+  const balance = BALANCE.exec(message)?.[1]
+  return { status, code, reason: reason ?? answer.reason, ...(balance !== undefined && { balance: Number(balance) }) }
 }

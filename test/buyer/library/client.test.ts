@@ -333,7 +333,12 @@ describe('the client', () => {
   const INSUFFICIENT = {
     status: 402,
     headers: { 'PAYMENT-REQUIRED': btoa(JSON.stringify({ error: 'insufficient_funds' })) },
-    body: { error: { code: 'payment_rejected' } },
+    body: {
+      error: {
+        code: 'payment_rejected',
+        message: 'The verification of the payment failed: the wallet has 250 micro-USDC, the price is 1000.',
+      },
+    },
   }
 
   it('[14.18] signs with --new-payment only beside a payment that its account cannot pay, with another key', async () => {
@@ -343,7 +348,7 @@ describe('the client', () => {
     answers = [INSUFFICIENT, INSUFFICIENT, unknown]
     expect(await client('lookup', '1')).to.equal(6)
     expect(printed.join('\n')).to.match(
-      /0x\w+ on eip155:84532 has less than the price of 0\.001 USDC\. .* Until \S+ \S+ UTC the same command sends/,
+      /0x\w+ on eip155:84532 has 0\.00025 USDC, which is less than the price of 0\.001 USDC\. .* Until \S+ \S+ UTC the same command sends/,
     )
     expect(await client('lookup', '1', '--key-file', otherKey)).to.equal(6)
     expect(printed.join('\n')).to.contain('to pay with it now, add --new-payment')
