@@ -207,7 +207,7 @@ describe('the commands beside a running service', () => {
   it('buy once', async () => {
     const bought = await run('client', '--verbose', 'resolve', '--number', number, '--a2a', '--url', url)
     expect(bought.code, bought.text + bought.stderr).to.equal(0)
-    expect(bought.stderr.split('\n').filter((line) => /^ {2}\w+ .* ok$/.test(line))).to.have.length(9)
+    expect(bought.stderr.split('\n').filter((line) => /^ {2}\w+ .* ok$/.test(line))).to.have.length(10)
     for (const text of [`"company_number": "${number}"`, '"status": "matched"']) expect(bought.text).to.contain(text)
     expect(bought.stderr).to.match(/in transaction 0x[0-9a-f]{64}/)
   })
