@@ -59,7 +59,7 @@ const buyer = createBuyer({
 })
 const answer = await buyer.fetch(\`\${url}/api/v1/company/73848\`)
 console.log(answer.status, answer.headers.get('Receipt-Check'), await answer.text(), PurchaseError.name)
-/** An account of viem signs, a matched answer has a match, and the body of a result has the type of its operation. */
+/** An account of viem signs, and answers and the bodies of results have the types of their operations. */
 export async function withTypes(): Promise<string> {
   const own = createBuyer({ url, key: privateKeyToAccount(key as \`0x\${string}\`), onStep: ({ kind }) => console.log(kind) })
   const answer = await own.resolve({ name: 'x' })
@@ -67,7 +67,7 @@ export async function withTypes(): Promise<string> {
     throw new Error(cause instanceof PurchaseError ? describeOutcome(cause.outcome) : 'x')
   })
   const [first] = results
-  const decided = first?.http_status === 200 && first.body.status === 'matched' ? first.body.match.score : 0
+  const decided = first?.http_status === 200 && first.body.status === 'matched' ? first.body.candidates[0]?.score : 0
   return \`\${answer.status === 'matched' ? answer.match.company.legal_name : ''} \${decided}\`
 }
 // @ts-expect-error The options lack the key. Fails to compile if the types are not found.
