@@ -1,8 +1,7 @@
 /** The columns that a list has and gets. Runs in browsers too. */
 import type { Company } from '../../store/dataset/company.ts'
 import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../candidate-row.ts'
-import { isBlank, toText, type Cell } from '../table/cell.ts'
-import { ROWS_ABOVE_MAX } from '../table/read-table.ts'
+import { toText, type Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
@@ -56,16 +55,6 @@ const USUAL: readonly [field: keyof RowCells, header: RegExp][] = [
 ]
 
 const fieldOf = (cell: Cell) => USUAL.findLast(([, header]) => header.test(toText(cell)))?.[0]
-
-/**
- * The number, from 1, of the first row with more than half as many texts as the fullest row. 0 if the found row has
- * no usual header.
- */
-export function proposeHeaderRow(rows: readonly Cell[][]): number {
-  const counts = rows.slice(0, ROWS_ABOVE_MAX).map((row) => row.filter((cell) => !isBlank(cell)).length)
-  const at = counts.findIndex((count) => count * 2 > Math.max(...counts))
-  return rows[at]?.some(fieldOf) ? at + 1 : 0
-}
 
 /** The first column of each field. Without a usual header, the first column is that of the names. */
 export function proposeColumns(header: readonly Cell[]): RowCells {

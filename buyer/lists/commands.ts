@@ -58,7 +58,6 @@ export function addLists(parent: Command, client: Client): void {
     .option('--number-column <column>', 'the column of the company numbers')
     .option('--eircode-column <column>', 'the column of the Eircodes, as evidence')
     .option('--address-column <column>', 'the column of a part of the address, as evidence')
-    .option('--no-header', 'the first row is data; name columns by their numbers')
   addTableOptions(reconcileCommand)
     .option(
       '--out <file>',
@@ -112,12 +111,14 @@ async function reconcile(command: Command, client: Client, file: string, options
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const ends = /(?:\.csv|(\.xlsx))?$/i
   const { review, out = file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`) } = options
-  const input = await readListInput(command, client, { file, options, written: { '--out': out, '--review': review } })
+  const columns = { name, company_number, eircode, address } as RowCells
+  const written = { '--out': out, '--review': review }
+  const input = await readListInput(command, client, { file, options, columns, written })
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
     out,
-    columns: { name, company_number, eircode, address } as RowCells,
+    columns,
     review,
     totalMax: options.maxTotal,
     isBatched: options.batch === true,
@@ -136,7 +137,7 @@ async function watch(command: Command, client: Client, file: string, options: Wa
   const { watch: run } = await import('../watch/watch.ts')
   const { column, state: stateFile, report: reportFile, maxTotal: totalMax } = options
   const written = { '--state': stateFile, '--report': reportFile }
-  const input = await readListInput(command, client, { file, options, written })
+  const input = await readListInput(command, client, { file, options, columns: { number: column }, written })
   const list = { ...input, column, stateFile, reportFile, totalMax }
   await finish(command, client, (context) => run(context, list))
 }

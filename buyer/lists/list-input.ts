@@ -9,6 +9,7 @@ import type { Table } from '../table/read-table.ts'
 import { decoderOf, ENCODINGS } from '../table/decode-text.ts'
 import { TableError } from '../table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
+import { proposeHeader } from './header.ts'
 
 /** The options of both commands of lists. */
 export interface ListOptions {
@@ -23,7 +24,8 @@ export interface ListOptions {
 
 export const addTableOptions = (command: Command) =>
   command
-    .option('--header-row <n>', 'the row of the header, from 1', parseWholeNumber)
+    .option('--header-row <n>', 'the row of the header, from 1; by default it is found', parseWholeNumber)
+    .option('--no-header', 'the first row is data; name columns by their numbers')
     .option(
       '--separator <text>',
       'the separator of the fields, "tab" for a tabulator; by default it is found',
@@ -51,6 +53,23 @@ async function readListFile(
 }
 
 /**
+ * The row of the header, from 1, or 0 without one. A column that is named by its header is in the first row. Asks a
+ * person, or ends the command as with wrong arguments, if the header is in doubt.
+ */
+async function findHeaderRow(
+  command: Command,
+  { context }: Client,
+  { table: { rows }, options: { header, headerRow }, columns }: Pick<Given, 'options' | 'columns'> & { table: Table },
+): Promise<number> {
+  if (header === false) return 0
+  if (headerRow !== undefined) return headerRow
+  if (Object.values(columns).some((name) => name !== undefined && !/^[0-9]+$/.test(name))) return 1
+  const { row, doubt } = proposeHeader(rows)
+  if (doubt === undefined || (await context.confirm(`${doubt}. Is it one?`))) return row
+  return refuse(command, `${doubt}. Add --header-row ${row} or --no-header`)
+}
+
+/**
  * Options of V8 for a long list. By default Node.js 24 keeps twice the memory, most of it garbage (`bench perf`, row
  * "client reconcile").
  */
@@ -73,6 +92,8 @@ export type ListInput = Awaited<ReturnType<typeof readListInput>>
 interface Given {
   file: string
   options: ListOptions
+  /** The header or the number, from 1, of each column. */
+  columns: Record<string, string | undefined>
   /** The files that the command writes, by their options. */
   written: Record<string, string | undefined>
 }
@@ -85,13 +106,14 @@ export async function readListInput(command: Command, client: Client, given: Giv
     refuse(command, "option '--max-total' is required on mainnet")
   if (a2a) refuse(command, "option '--a2a' cannot be used with a list")
   for (const each of HEAP_OPTIONS) setFlagsFromString(each)
+  const table = await readListFile(command, client, given)
   return {
     ...service,
     key: await readPrivateKey(keyFile),
     file,
-    table: await readListFile(command, client, given),
+    table,
     /** From 1, or 0 without a header. */
-    headerRow: options.header === false ? 0 : (options.headerRow ?? 1),
+    headerRow: await findHeaderRow(command, client, { ...given, table }),
     /** Pays without a question. */
     isConfirmed: options.yes === true,
     /** Only says the price. */

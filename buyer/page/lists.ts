@@ -6,7 +6,8 @@ import { ENCODINGS } from '../table/decode-text.ts'
 import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../table/read-table.ts'
 import { encodeTable } from '../table/write-table.ts'
 import { TableError } from '../table/table-error.ts'
-import { decisionOf, proposeColumns, proposeHeaderRow } from '../lists/columns.ts'
+import { decisionOf, proposeColumns } from '../lists/columns.ts'
+import { proposeHeader } from '../lists/header.ts'
 import { readList, resultCells, resultHead, type List } from '../lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../lists/plan.ts'
 import { listPurchases, paidAmount } from '../library/purchase-state.ts'
@@ -71,7 +72,12 @@ async function read(given: Given): Promise<void> {
   say('')
   try {
     const cells = await parseTable(given.bytes, given)
-    const { headerRow = proposeHeaderRow(cells.rows) } = given
+    const { row: headerRow, doubt } =
+      given.headerRow === undefined ? proposeHeader(cells.rows) : { row: given.headerRow, doubt: undefined }
+    if (doubt !== undefined) {
+      if (isNewest()) askHeader(given, doubt, cells.rows.length)
+      return
+    }
     const { columns = proposeColumns(cells.rows[headerRow - 1] ?? []) } = given
     const list = readList(cells, { columns, headerRow })
     if (list.rows.length > ROWS_MAX)
@@ -86,9 +92,10 @@ async function read(given: Given): Promise<void> {
   }
 }
 
+const numbered = (noun: string, length: number) => Array.from({ length }, (_, at) => `${noun} ${at + 1}`)
+
 function preview(given: Given, list: List, plan: Plan): void {
   const { headerRow = 0, columns = {} } = given
-  const numbered = (noun: string, length: number) => Array.from({ length }, (_, at) => `${noun} ${at + 1}`)
   const titles = list.header?.map(toText) ?? numbered('Column', list.width)
   const heads = numbered('Row', Math.min(ROWS_ABOVE_MAX, headerRow + list.rows.length))
   const shown = list.rows.slice(0, SHOWN_MAX).map(({ row }) => row.map(toText))
@@ -130,6 +137,14 @@ function choice(label: string, at: number, texts: readonly string[], change: (at
 function chooseEncoding(given: Given): HTMLElement {
   const change = (at: number) => void read({ ...given, encoding: ENCODINGS[at - 1] })
   return choice('Encoding', ENCODINGS.indexOf(given.encoding ?? '') + 1, ['not known', ...ENCODINGS], change)
+}
+
+/** Asks which row is the header. Nothing is bought before. */
+function askHeader(given: Given, doubt: string, rows: number): void {
+  offer('Buy the list')
+  const texts = ['not known', 'none', ...numbered('Row', Math.min(ROWS_ABOVE_MAX, rows))]
+  const change = (at: number) => void read(at === 0 ? given : { ...given, headerRow: at - 1 })
+  withdraw(paragraph(`${doubt}.`, 'fault'), choice('Header', 0, texts, change))
 }
 
 /** Sentences before the purchase: the price, how often the wallet asks, and the faults of rows. */

@@ -241,6 +241,23 @@ describe('[15.11] the command client reconcile', function () {
       expect(await purchases()).to.deep.equal([])
     })
 
+    it('[15.14] for a doubtful header, with exit status 2, unless a person accepts it or an option decides', async () => {
+      await writeFile(file, 'Gamma Sample Company\nPlain Fixture Ltd\nTwin Fixture Limited\n')
+      const args = ['--column', '1', '--dry-run']
+      const { code, stderr } = await run(args)
+      expect([code, stderr]).to.deep.equal([
+        2,
+        'error: Row 1 is perhaps a header: Gamma Sample Company. Add --header-row 1 or --no-header (add --help for usage)\n',
+      ])
+      const rowsOf = async (more: string[], change: Partial<CliContext> = {}) =>
+        /^\d+(?= rows)/.exec((await run([...args, ...more], change)).text)?.[0]
+      expect(await rowsOf([], { confirm: async () => true })).to.equal('2')
+      expect(await rowsOf(['--header-row', '1'])).to.equal('2')
+      expect(await rowsOf(['--no-header'])).to.equal('3')
+      await writeFile(file, 'Gamma Sample Finance Designated Activity Company\nPlain Fixture Ltd\n')
+      expect(await rowsOf([])).to.equal('2')
+    })
+
     it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {
       await writeFile(file, Buffer.from('name\nCaf\x82 Sol\n', 'latin1'))
       const args = ['--column', 'name', '--dry-run']

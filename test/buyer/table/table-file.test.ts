@@ -3,7 +3,8 @@ import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findColumns, proposeHeaderRow } from '../../../buyer/lists/columns.ts'
+import { findColumns } from '../../../buyer/lists/columns.ts'
+import { proposeHeader } from '../../../buyer/lists/header.ts'
 import { readList, resultHead, type List } from '../../../buyer/lists/list.ts'
 import { readTable, writeTable } from '../../../buyer/table/table-file.ts'
 import { toSafeCell } from '../../../buyer/table/write-table.ts'
@@ -122,8 +123,7 @@ describe('[15.14] the table of a list', () => {
   it('reads UTF-16 with its mark, and proposes the row of the header', async () => {
     const text = 'Suppliers 2026\n\nname\tnumber\nFoo\t7\n'
     const { rows } = await read(Buffer.from(`\uFEFF${text}`, 'utf16le'))
-    expect([proposeHeaderRow(rows), rows[2]]).to.deep.equal([3, ['name', 'number']])
-    expect(proposeHeaderRow([['Foo'], ['Bar']])).to.equal(0)
+    expect([proposeHeader(rows), rows[2]]).to.deep.equal([{ row: 3 }, ['name', 'number']])
     const table = await read(Buffer.from(`\uFEFF${text}`, 'utf16le').swap16())
     expect(table.rows).to.deep.equal(rows)
     expect(() => readList(table, { columns: { name: 'name' }, headerRow: 1 })).to.throw('add --header-row 3')
