@@ -5,7 +5,9 @@ import { parseAmount, parseTableName } from '../arguments.ts'
 import { setStatuses } from '../../agent/command-line/exit-statuses.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { TableError } from '../table/table-error.ts'
+import { fileEntry } from '../library/folder-storage.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
+import { findPurchase } from '../library/purchase-file.ts'
 import { describeFailure } from '../failure.ts'
 import { setUsedOptions, SOLD } from '../help.ts'
 import { refuse, type Client } from '../target.ts'
@@ -150,10 +152,12 @@ async function finish(
 ): Promise<void> {
   // With --json stdout has one document, which the run prints.
   const context = given.isJson ? { ...given, print: given.note } : given
-  const result = await run(context).catch((cause: unknown) => {
+  const result = await run(context).catch(async (cause: unknown) => {
     if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
     if (!(cause instanceof PurchaseError)) throw cause
-    const { message, ...failure } = describeFailure(cause, { now: context.now(), isOfList: true })
+    const saved =
+      cause.file === undefined ? undefined : await findPurchase(fileEntry(cause.file)).catch(() => undefined)
+    const { message, ...failure } = describeFailure(cause, { saved, now: context.now(), isOfList: true })
     context.fail({ message: `${message} The same command continues, and pays nothing twice.`, ...failure })
     return exitStatusOf(cause.outcome)
   })

@@ -101,10 +101,11 @@ interface Given {
 export async function readListInput(command: Command, client: Client, given: Given) {
   const { file, options } = given
   await requireFiles(command, given)
-  const { a2a, keyFile, ...service } = await readTarget(command, client, 'url', 'keyFile')
+  const { a2a, newPayment, keyFile, ...service } = await readTarget(command, client, 'url', 'keyFile')
   if (service.mode === 'mainnet' && options.maxTotal === undefined)
     refuse(command, "option '--max-total' is required on mainnet")
   if (a2a) refuse(command, "option '--a2a' cannot be used with a list")
+  if (newPayment) refuse(command, "option '--new-payment' cannot be used with a list")
   for (const each of HEAP_OPTIONS) setFlagsFromString(each)
   const table = await readListFile(command, client, given)
   return {
