@@ -99,20 +99,29 @@ function addPurchase(parent: Command, client: Client, definition: SingleDefiniti
     ]
     const given = typed.flatMap(([member, text]): [string, string][] => (text === undefined ? [] : [[member, text]]))
     const target = await readTarget(command, client, 'url', 'keyFile')
-    const operation = readOperation(command, definition, textInput(given))
+    const operation = readOperation(command, definition, textInput(given), Object.fromEntries(given))
     client.context.finish(await purchase(client.context, { ...target, operation }))
   })
 }
 
-/** Ends the command if the input breaks a rule. The line has the value. */
-function readOperation(command: Command, definition: OperationDefinition, input: Record<string, unknown>): Operation {
+/**
+ * Ends the command if the input breaks a rule. The line has the value.
+ * @param typed the values as they were typed
+ */
+function readOperation(
+  command: Command,
+  definition: OperationDefinition,
+  input: Record<string, unknown>,
+  typed = input,
+): Operation {
   const parsed = parseOperation(definition, readTypedInput(input))
   if (parsed.kind === 'valid') return parsed.operation
   const { field, rule } = parsed.fault
-  const value = input[field ?? '']
+  if (field === null) return refuse(command, rule)
+  const value = typed[field]
   const isShown = typeof value === 'string' || typeof value === 'number'
   const shown = isShown ? ` ${JSON.stringify(value).slice(0, VALUE_SHOWN_MAX)}` : ''
-  return refuse(command, `${field ?? 'the request'}${shown} ${rule}`)
+  return refuse(command, `${field}${shown} ${rule}`)
 }
 
 function addOthers(parent: Command, client: Client): void {

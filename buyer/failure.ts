@@ -4,10 +4,11 @@ import { isDataError, REFUSALS } from '../agent/operation/refusal.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { parseJson } from '../store/base/read-body.ts'
 import { DAY_MS } from '../store/base/day.ts'
+import { errorCode } from '../store/base/error-code.ts'
 import { showUsdc } from './amounts.ts'
 import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
 import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
-import { parsePayment, type Purchase } from './library/purchase-file.ts'
+import { NO_FILE, parsePayment, type Purchase } from './library/purchase-file.ts'
 import { decidingCode } from './library/purchase-state.ts'
 
 export const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
@@ -59,7 +60,9 @@ export function describeFailure(
   const { code, answer, file, outcome } = error
   const payment = saved && parsePayment(saved)
   const said = answer ? describeRefusal(answer, payment) : describeError(error, limits)
-  const next = answer ? adviceOf(answer) : NEXT[code]?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
+  const isNoFile = NO_FILE.has(errorCode(error.cause))
+  const unanswered = isNoFile ? 'Name another file or folder.' : NEXT[code]
+  const next = answer ? adviceOf(answer) : unanswered?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
   const isUnsigned = file === undefined && /Nothing was (?:signed|sent)/.test(said)
   // The same command does not continue a purchase that cannot be read.
   // That one payment of a list was not charged says nothing about the others.

@@ -22,6 +22,7 @@ export async function readPrivateKey(path: string): Promise<`0x${string}`> {
     return undefined
   })
   const stats = await file?.stat()
+  if (stats?.isDirectory()) throw new Error(`${path} is a directory: name the key file`)
   const fault = stats && !isMountedSecret(path, stats) ? findOpenMode(stats.mode) : undefined
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
   const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))

@@ -168,7 +168,7 @@ async function approve(
     )
   if (totalMax !== undefined && total > totalMax)
     throw new Error(
-      `The list can cost ${showUsdc(total)} USDC, and --max-total is ${showUsdc(totalMax)}. Nothing was signed`,
+      `The list can cost ${showUsdc(total)} USDC, and --max-total is ${showUsdc(totalMax)}. Nothing was signed. Raise --max-total`,
     )
   if (left === 0 || isDryRun || isConfirmed || (await confirm('Continue?'))) return { left }
   throw new Error('Nothing was signed. To pay without a question, add --yes')
