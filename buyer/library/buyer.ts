@@ -3,7 +3,7 @@ import { decodeUtf8, parseJson } from '../../store/base/read-body.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
 import { RUNTIME, type Buy } from './buy.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'
-import { openBuyer, type BuyerOptions } from './open-buyer.ts'
+import { openBuyer, refuseUnknownOptions, type BuyerOptions } from './open-buyer.ts'
 import { chargedBy } from './outcome.ts'
 import { PurchaseError } from './purchase-error.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -64,6 +64,7 @@ const KEY_HEADER = 'Idempotency-Key'
  * })
  */
 export function createBuyer(options: BuyerOptions): Buyer {
+  refuseUnknownOptions(options)
   const buy = openBuyer(options)
   const fetch: Buyer['fetch'] = async (input, init) => {
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)

@@ -188,13 +188,15 @@ function readUrl(url: string): string {
 }
 
 /** @throws a ConfigurationError about the first wrong option of a program without types */
-function checkOptions({ key, mode = 'testnet', maxAgeSeconds = 0, expected = {} }: BuyerOptions): void {
+function checkOptions({ key, mode = 'testnet', folder = '', maxAgeSeconds = 0, expected = {} }: BuyerOptions): void {
   const { payTo = PUBLISHED, amountMax = 0, amountPerDayMax = 0 } = expected
   if (typeof key === 'string' ? !isPrivateKey(key) : typeof key?.signTypedData !== 'function')
     throw new ConfigurationError('key', 'must be 0x and 64 hex digits, or a signer with address and signTypedData')
   if (!Object.hasOwn(DEPLOYMENTS, mode)) throw new ConfigurationError('mode', 'must be testnet or mainnet')
   if (typeof payTo === 'string' && payTo !== PUBLISHED && !ADDRESS_PATTERN.test(payTo))
     throw new ConfigurationError('expected.payTo', 'must be an address, "published", or a function')
+  if (typeof folder !== 'string' && typeof folder?.locate !== 'function')
+    throw new ConfigurationError('folder', 'must be the path of a folder, or a BuyerStorage')
   requireAmount('expected.amountMax', amountMax)
   requireAmount('expected.amountPerDayMax', amountPerDayMax)
   requireAge(maxAgeSeconds)
@@ -206,8 +208,42 @@ type Limits = Pick<CallOptions, 'maxAgeSeconds' | 'amountMax' | 'amountLeft'>
 /** Timers of the common runtimes end at once after a longer time. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
+const OPTIONS: readonly (keyof BuyerOptions)[] = [
+  'key',
+  'url',
+  'mode',
+  'folder',
+  'expected',
+  'allowance',
+  'readAuthorization',
+  'maxAgeSeconds',
+  'onStep',
+  'runtime',
+]
+type Expected = NonNullable<BuyerOptions['expected']>
+const EXPECTED: readonly (keyof Expected)[] = ['network', 'asset', 'domain', 'payTo', 'amountMax', 'amountPerDayMax']
+/** Of the methods. The library itself sets the others. */
+const OF_CALL: readonly (keyof CallOptions)[] = ['signal', 'timeoutMs', 'maxAgeSeconds', 'amountMax']
+
+/** A limit with a wrong name would limit nothing. */
+function refuseUnknown(options: object, known: readonly string[], prefix = ''): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const option = `${prefix}${unknown}`
+  const advice = `Remove the option ${option}. The options there are ${known.join(', ')}.`
+  throw new ConfigurationError(option, 'is no option', advice)
+}
+
+/** @throws a ConfigurationError about the first option that the library does not have */
+export function refuseUnknownOptions(options: BuyerOptions): void {
+  refuseUnknown(options, OPTIONS)
+  refuseUnknown(options.expected ?? {}, EXPECTED, 'expected.')
+}
+
 /** @throws a ConfigurationError */
-function checkCall({ signal, timeoutMs = 0, maxAgeSeconds = 0, amountMax = 0 }: CallOptions): void {
+function checkCall({ key: _key, amountLeft: _left, ...call }: CallOptions): void {
+  refuseUnknown(call, OF_CALL)
+  const { signal, timeoutMs = 0, maxAgeSeconds = 0, amountMax = 0 } = call
   if (signal && typeof signal.addEventListener !== 'function')
     throw new ConfigurationError('signal', 'must be an AbortSignal')
   if (!(timeoutMs >= 0 && timeoutMs <= TIMEOUT_MS_MAX))

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { decodeBase64 } from '../../store/base/base64.ts'
-import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { parseDocument } from '../../store/base/strict-json.ts'
 import { chargedBy, describeOutcome, outcomeJson, type Charged, type Outcome } from './outcome.ts'
 
@@ -84,7 +84,8 @@ export class PurchaseError extends Error {
     const code = this.answer?.code
     if (this.#advice !== undefined) return this.#advice
     if (this.outcome.kind === 'settled_earlier') return describeOutcome(this.outcome)
-    return this.code === 'service_refused' && code !== undefined ? REFUSALS[code].advice : ADVICE[this.code]
+    if (code === undefined) return ADVICE[this.code]
+    return this.code === 'service_refused' || isDataError(code) ? REFUSALS[code].advice : ADVICE[this.code]
   }
 
   toJSON() {
@@ -102,13 +103,20 @@ export class ConfigurationError extends Error {
   /** The path of the option, for example `expected.payTo`. */
   readonly option: string
 
-  /** @param rule what the option must be */
-  constructor(option: string, rule: string) {
+  readonly #advice: string | undefined
+
+  /**
+   * @param rule what the option must be
+   * @param advice by default to set it
+   */
+  constructor(option: string, rule: string, advice?: string) {
     super(`${option} ${rule}`)
     this.option = option
+    this.#advice = advice
   }
 
   get advice(): string {
+    if (this.#advice !== undefined) return this.#advice
     return `Set the option ${this.option}. It ${this.message.slice(this.option.length + 1)}.`
   }
 

@@ -175,6 +175,21 @@ describe("the methods of the buyer's library", () => {
         const failure = await failureOf(open().changes({ since: '2026-01-02' }, { totalMax: -1 }))
         expect(failure).to.have.property('option', 'totalMax')
       }))
+
+    it('[15.4] refuses one that does not exist, of a call and of the buyer, which would limit nothing', () =>
+      paysTimes(0, async () => {
+        const ofCall = await failureOf(open().lookup(COMPANY, { maxAmount: 1 } as object))
+        expect(ofCall.toJSON()).to.include({ code: 'option_invalid', charged: 'no', option: 'maxAmount' })
+        expect(ofCall.advice).to.match(/^Remove the option maxAmount\. The options there are .*amountMax/)
+        for (const [change, option] of [
+          [{ amountMax: 1 }, 'amountMax'],
+          [{ expected: { amountMaxPerDay: 1 } }, 'expected.amountMaxPerDay'],
+        ] as const)
+          expect(() => open(fetch, change as object))
+            .to.throw(ConfigurationError, 'is no option')
+            .with.property('option', option)
+        expect(() => open(fetch, { folder: 5 } as object)).to.throw(ConfigurationError, 'folder must be the path')
+      }))
   })
 
   describe('withReceipt', () => {
@@ -233,6 +248,15 @@ describe("the methods of the buyer's library", () => {
         option: 'url',
         advice: 'Set the option url. It is missing: the URL of the service.',
       })
+    })
+
+    it('[15.4] the advice about a conflict of the data is that of the service, not one about the payment', async () => {
+      const refusing: typeof fetch = async (input, init) =>
+        isPaying(init)
+          ? Response.json({ error: { code: 'source_data_conflict' } }, { status: 409 })
+          : fetch(input, init)
+      const failure = await failureOf(open(refusing).lookup(COMPANY))
+      expect(failure.advice).to.equal('Try again when a newer snapshot is available.')
     })
 
     it('[15.4] the JSON of a refusal has code, charged, file and advice, and no payment', async () => {
