@@ -156,11 +156,15 @@ async function approve(
   plan: Plan,
 ): Promise<{ left: number }> {
   const { purchased, open, left } = plan
-  const total = committedAmount(purchased.all) + left
+  const committed = committedAmount(purchased.all)
+  const total = committed + left
   print(describePlan(plan))
   print(`At most ${showUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
   if (open > 0)
-    print('Open payments were confirmed by an earlier run. They are sent again, and no other one is signed.')
+    print(
+      `Open payments of ${showUsdc(committed - paidAmount(purchased.all))} USDC were confirmed by an earlier run and are ` +
+        'not in that sum. They are sent again, and no others are signed for their rows.',
+    )
   if (isBatched)
     print(
       `One payment buys up to ${resolve.batchInputsMax} names or ${lookup.batchInputsMax} numbers. ` +

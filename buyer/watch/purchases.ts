@@ -66,7 +66,7 @@ export function createPurchases(options: PurchasesOptions) {
       const least = groupsOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
       if (least > left)
         throw new Error(
-          `The next payments cost at least ${showUsdc(least)} USDC, and --max-total leaves ${showUsdc(left)}`,
+          `The next payments cost at least ${showUsdc(least)} USDC, and --max-total leaves ${showUsdc(left)}: run again with a higher one`,
         )
       return least
     },

@@ -70,6 +70,11 @@ const WRONG: [args: string[], status: number, message: RegExp][] = [
   [[...LIST, '--new-payment'], 2, /'--new-payment' cannot be used with a list/],
   [LIST, 1, /Nothing was signed\. To pay without a question, add --yes/],
   [WATCH, 1, /Nothing was signed\. To pay without a question, add --yes/],
+  [
+    [...WATCH.slice(0, -1), '0.001', '--yes'],
+    1,
+    /cost at least 0\.002 USDC, .* leaves 0\.001: run again with a higher/,
+  ],
   [WATCH.slice(0, -2), 2, /required option '--max-total <usdc>' not specified/],
 ]
 

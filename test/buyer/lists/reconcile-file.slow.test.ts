@@ -357,6 +357,9 @@ describe('[15.11] the command client reconcile', function () {
     const again = await run(['--column', 'name'])
     expect(again.code).to.equal(6)
     expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nAt most 0.00 USDC will be paid')
+    expect(again.text).to.contain(
+      'Open payments of 0.002 USDC were confirmed by an earlier run and are not in that sum.',
+    )
     await expirePayments(emptyKey)
     const asked = await run(['--column', 'name'])
     expect(asked.text).to.contain('0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid')
