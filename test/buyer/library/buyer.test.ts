@@ -286,7 +286,8 @@ describe('createBuyer', () => {
   it('[15.4] an error has status, code and reason of the answer, and what is known about the charge', async () => {
     const refused = await failureOf(buyer({ key: generatePrivateKey() }).fetch(urlOf(COMPANY)))
     expect(refused).to.include({ code: 'payment_refused', charged: 'unknown' })
-    expect(refused.answer).to.deep.equal({ status: 402, code: 'payment_rejected', reason: 'insufficient_funds' })
+    const answer = { status: 402, code: 'payment_rejected', reason: 'insufficient_funds', balance: 0 }
+    expect(refused.answer).to.deep.equal(answer)
     expect(refused.message).to.contain('402 payment_rejected insufficient_funds')
     const unknown = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
     expect(unknown.answer).to.deep.equal({ status: 503, code: undefined, reason: undefined })
