@@ -91,7 +91,9 @@ async function settle(log: ResponseLog, sample: ResponseRecord, url: string): Pr
     updated_at,
   } as const
   await log.claim(record)
-  const body = JSON.stringify({ paymentPayload: payment })
+  const [network = ''] = sample.identity.split('/')
+  const paymentRequirements = { network }
+  const body = JSON.stringify({ paymentPayload: payment, paymentRequirements })
   const reply = await fetch(`${url}/settle`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
   const { transaction } = (await reply.json()) as { transaction: string }
   const payment_response = Buffer.from(JSON.stringify({ success: true, transaction })).toString('base64')
