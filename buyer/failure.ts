@@ -13,6 +13,9 @@ import { decidingCode } from './library/purchase-state.ts'
 
 export const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 
+/** Of a refused payment whose charge only the chain shows. */
+const CHARGED = 'The chain shows the charge. Run the same command again: the same payment is sent for the answer.'
+
 const KEEP = 'Keep the file, and contact the operator.'
 
 /** What a user of the commands does next. Without an entry the outcome says it. */
@@ -67,7 +70,8 @@ export function describeFailure(
   // The same command does not continue a purchase that cannot be read.
   // That one payment of a list was not charged says nothing about the others.
   const isOther = isOfList && outcome.kind === 'not_sold'
-  const known = isUnsigned || isOther || code === 'purchase_unreadable' ? '' : describeOutcome(outcome)
+  const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
+  const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
   const { error: _, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   return {

@@ -279,9 +279,11 @@ async function reportFailure(context: CommandContext, options: Report, error: Pu
   context.fail(describeFailure(error, { ...options, saved, now: context.now() }))
   // A path that cannot be that of a purchase is a wrong argument.
   if (code === 'request_unsupported' || NO_FILE.has(errorCode(error.cause))) return EXIT_USAGE
-  // The newest purchase was sold, and its answer is not printed.
-  if (outcome.kind === 'sold') return false
-  return dataError ? OUTCOMES.not_sold_later.exitStatus : exitStatusOf(outcome)
+  // The newest payment has its answer already, and nothing was signed.
+  if (code === 'new_payment_refused' && outcome.kind === 'sold') return false
+  if (dataError) return OUTCOMES.not_sold_later.exitStatus
+  // A charge that only the chain shows has no answer yet.
+  return exitStatusOf(outcome.kind === 'sold' ? { kind: 'unknown' } : outcome)
 }
 
 async function noteOtherKey({ note }: CommandContext, { key }: Report, saved: Purchase): Promise<void> {

@@ -361,6 +361,23 @@ describe('the client', () => {
     expect(new Set(paymentsSent()).size).to.equal(2)
   })
 
+  it('[14.5] exits with 4 if a node shows the charge of a payment that the service refused', async () => {
+    const node = 'http://127.0.0.1:8545'
+    const word = `0x${'1'.padStart(64, '0')}`
+    change = {
+      fetch: async (input, init) => {
+        if (new Request(input).url !== `${node}/`) return service(input, init)
+        const isCall = typeof init?.body === 'string' && init.body.includes('eth_call')
+        return Response.json({ result: isCall ? word : { number: '0x1', timestamp: '0x1' } })
+      },
+    }
+    answers = [INSUFFICIENT]
+    expect(await client('lookup', '1', '--rpc', node)).to.equal(4)
+    expect(printed.at(-1)).to.match(/ The chain shows the charge\. Run the same command again/)
+    expect(await client('lookup', '1', '--rpc', node)).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+  })
+
   it('[15.2] pays at most --max-per-day for all commands of the folder, and nothing after a damaged reservation', async () => {
     const limited = (number: string) => client('lookup', number, '--max-per-day', '0.002')
     expect([await limited('1'), await limited('2'), await limited('3')]).to.deep.equal([0, 0, 1])
