@@ -73,6 +73,14 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   const paidBefore = await purchases.paid()
   let state = await readState(stateFile, { url: baseUrl, mode })
   let changed = 0
+  const summarise = async (last: WatchState) => {
+    const paid = showUsdc((await purchases.paid()) - paidBefore)
+    const total = `${numbers.length} companies, ${changed} changed`
+    for (const line of [...toLines(due(last)), `Paid: ${paid} USDC.`, total]) print(line)
+    const { isDryRun: is_dry_run } = options
+    if (context.isJson)
+      context.printJson({ companies: numbers.length, changed, paid, sections, due: due(last), is_dry_run })
+  }
   let signal: AbortSignal | undefined
   for (let rounds = 0; ; rounds += 1) {
     const round = state.round ?? (await planRound(context, options, { state, numbers }))
@@ -89,6 +97,8 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
     sections.push(...result.sections)
     toLines(result.sections).forEach(print)
     await writeReport(result.state)
+    changed += result.changed
+    if (context.isJson) await summarise(result.state)
     // The state says what was reported, so stdout takes it first.
     const fault = await context.flush().catch((cause: unknown) => errorCode(cause) ?? 'unknown')
     if (fault !== undefined) {
@@ -97,22 +107,12 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
     }
     await writeState(stateFile, result.state)
     state = result.state
-    changed += result.changed
+    // The next run makes a further round, because stdout has the document of this one.
+    if (context.isJson) return changed === 0 || EXIT_CHANGED
   }
   if (options.isDryRun) print('Nothing would be paid.')
   else await writeReport(state)
-  const paid = showUsdc((await purchases.paid()) - paidBefore)
-  const spent = `Paid: ${paid} USDC.`
-  for (const line of [...toLines(due(state)), spent, `${numbers.length} companies, ${changed} changed`]) print(line)
-  if (context.isJson)
-    context.printJson({
-      companies: numbers.length,
-      changed,
-      paid,
-      sections,
-      due: due(state),
-      is_dry_run: options.isDryRun,
-    })
+  await summarise(state)
   return changed === 0 || EXIT_CHANGED
 }
 

@@ -230,4 +230,17 @@ describe('[15.13] the command client watch', function () {
     expect(result?.code).to.equal(3)
     expect(differencesIn(result!)).to.deep.equal(EXPECTED[0])
   })
+
+  it('[14.5] has the changes in the next document of --json if stdout did not take the first', async () => {
+    await run()
+    await watched.importNext()
+    const lines: string[] = []
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+    const flush = () => (lines.length === 0 ? Promise.resolve() : Promise.reject(full))
+    const failed = await runCommand([...args(), '--json'], { print: (line) => void lines.push(line), flush })
+    expect(failed.code).to.equal(5)
+    const { code, text } = await runCommand([...args(), '--json'])
+    expect(code).to.equal(3)
+    expect(JSON.parse(text)).to.deep.include({ changed: Object.keys(EXPECTED[0] ?? {}).length, paid: '0.00' })
+  })
 })
