@@ -67,9 +67,9 @@ export function describeFailure(
   const unanswered = isNoFile ? 'Name another file or folder.' : NEXT[code]
   const next = answer ? adviceOf(answer) : unanswered?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
   const isUnsigned = file === undefined && /Nothing was (?:signed|sent)/.test(said)
-  // The same command does not continue a purchase that cannot be read.
   // That one payment of a list was not charged says nothing about the others.
   const isOther = isOfList && outcome.kind === 'not_sold'
+  // The same command does not continue a purchase that cannot be read.
   const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
   const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''

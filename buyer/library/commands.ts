@@ -48,7 +48,7 @@ interface BuyOptions extends Target {
   isDryRun?: boolean
 }
 
-/** Buys one answer. An open payment for it is sent again; a finished purchase is bought anew. */
+/** Buys one answer. An open payment is sent again, an unprinted answer is printed, and a printed one is bought anew. */
 export async function purchase(context: CommandContext, options: BuyOptions): Promise<CommandResult> {
   const { fetch } = context
   const { operation, mode, baseUrl, purchasesDirectory: folder, readAuthorization } = options

@@ -8,7 +8,6 @@ import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../agent/operation/resource.ts'
 import { ADDRESS_PATTERN, isPrivateKey, isSameAddress } from '../../agent/payment/accounts.ts'
-
 import {
   buyIntoFile,
   checkReceipt,
@@ -82,7 +81,7 @@ type OpenOptions = BuyerOptions & {
   limitOf?: (operation: Operation) => number
   /**
    * Who marks a bought answer as delivered. By default this library, before its promise is fulfilled. A command marks
-   * it when its output is written. The answers of a list are never bought anew, and need no mark.
+   * it when its output is written.
    */
   marks?: 'library' | 'caller'
   /** Signs a new payment in place of one that the account of another key cannot pay. */

@@ -48,7 +48,7 @@ interface VerifyOptions {
 /** `unchecked`: no node has answered, which says nothing about the receipt. */
 export type TransferCheck = ({ kind: 'checked' } & ReceiptCheck) | { kind: 'unchecked'; detail: string }
 
-/** The exit status of a valid receipt of which something could not be checked (contract 14.5). */
+/** The exit status of a valid receipt of which something could not be checked (contract 5.9.6). */
 const EXIT_UNCHECKED = 7
 
 /** A purchase file holds the answer as escaped text, with the request and the quote. */
