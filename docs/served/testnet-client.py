@@ -98,9 +98,8 @@ def fetch_quote(origin: str) -> dict:
         "amount": 0 < int(terms["amount"]) <= AMOUNT_MAX,
         "lifetime": 0 < terms["maxTimeoutSeconds"] <= LIFETIME_SECONDS_MAX,
     }
-    wrong = [name for name, holds in checks.items() if not holds]
-    if wrong:
-        raise ValueError(f"the quote has a wrong {', '.join(wrong)}")
+    if not all(checks.values()):
+        raise ValueError(f"the quote has a wrong {', '.join(name for name, holds in checks.items() if not holds)}")
     say(f"quote: {terms['amount']} micro-USDC to {terms['payTo']}")
     return quote
 
@@ -149,6 +148,8 @@ def write_purchase(path: str, purchase: dict) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(f"{path}.draft", path)
+    if os.name == "posix":  # the name in the folder too, before the payment is sent
+        os.fsync(os.open(os.path.dirname(path) or ".", os.O_RDONLY))
 
 
 def pay(path: str, purchase: dict) -> int:
@@ -175,8 +176,7 @@ def pay(path: str, purchase: dict) -> int:
     write_purchase(path, {**purchase, "answer": received})
     say(f"paid in transaction {settlement['transaction']}; answer and receipt are in {path}")
     print(json.dumps(content, indent=2), flush=True)
-    origin = purchase["request"]["url"].removesuffix(LOOKUP_PATH)
-    check_receipt(origin, content, settlement, authorization["nonce"])
+    check_receipt(purchase["request"]["url"].removesuffix(LOOKUP_PATH), content, settlement, authorization["nonce"])
     say("the receipt is signed by the service and fits the answer and the payment")
     return DONE
 
