@@ -20,7 +20,7 @@ const ADMIN_PORT_DEFAULT = 9464
 /** Contract 5.6.4: buyers can fetch a paid answer again for at least this time. */
 const RETENTION_DAYS_MIN = 30
 const RETENTION_DAYS_MAX = 99_999
-/** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
+/** More than one database can sell. */
 const RATE_LIMIT_MAX = 100_000
 /** More than one response log serves. */
 const PROCESSES_MAX = 1_000
