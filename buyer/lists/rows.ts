@@ -37,15 +37,21 @@ export type RowResult =
 /** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
 const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
+/** An error of a spreadsheet, and what databases and people write for nothing. */
+const ABSENT = /^(?:#(?:N\/A|GETTING_DATA|[A-Z/0]+[!?])|null|n\/a|[-–—])$/i
+
 /** What a row asks for: a lookup if it has only a number, else a resolution. */
 export function parseRow(cells: RowCells): ParsedRow {
   const input: RowCells = {}
-  for (const [field, text = ''] of Object.entries(cells))
-    if (text.trim() !== '') input[field as keyof RowCells] = text.trim()
   const notes: string[] = []
   const leaveOut = (field: keyof RowCells) => {
     notes.push(`${field} not read: ${input[field]}`)
     delete input[field]
+  }
+  for (const [name, text = ''] of Object.entries(cells)) {
+    const field = name as keyof RowCells
+    if (text.trim() !== '') input[field] = text.trim()
+    if (ABSENT.test(input[field] ?? '')) leaveOut(field)
   }
   const number = input.company_number
   const digits = readTypedNumber(number ?? '')?.digits

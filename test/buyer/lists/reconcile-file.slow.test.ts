@@ -145,14 +145,14 @@ describe('[15.11] the command client reconcile', function () {
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Row[]
     expect(rows.map(({ decision, company_number: number, notes }) => [decision, number, notes])).to.deep.equal([
       ['company_not_found', '', 'eircode not read: n/a'],
-      ['matched', '73848', 'company_number not read: 3.358E+05; eircode not read: n/a'],
+      ['matched', '73848', 'eircode not read: n/a; company_number not read: 3.358E+05'],
       ['matched', '73848', 'company_number not read: N/A; eircode not read: n/a'],
-      ['matched', '73848', 'company_number not read: IE6388047V; eircode not read: n/a'],
+      ['matched', '73848', 'eircode not read: n/a; company_number not read: IE6388047V'],
       ['conflicting', '', 'eircode not read: n/a'],
       ['company_not_found', '', ''],
       ['matched', '1002', ''],
       ['matched', '5003', ''],
-      ['invalid_body', '', 'company_number must be 1 to 20 ASCII digits'],
+      ['', '', 'company_number not read: N/A'],
     ])
   })
 
