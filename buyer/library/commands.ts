@@ -241,6 +241,8 @@ async function report(
   const { note, fail } = context
   try {
     const bought = await buying
+    // Nothing may fail once the answer is delivered.
+    const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
     printBody(context, options, bought)
     const file = locationOf(bought.entry)
     try {
@@ -255,7 +257,6 @@ async function report(
       return EXIT_UNDELIVERED
     }
     await markDelivered(bought.entry, context.now())
-    const { network, payer, amount } = readPayment(await readPurchase(bought.entry))
     const transaction = readSettlementResponse(bought.paymentResponse ?? '')?.transaction
     note(`${showUsdc(amount)} USDC paid by ${payer} on ${network} in transaction ${transaction}`)
     const isChecked = bought.receipt === 'valid'
