@@ -61,10 +61,12 @@ export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promi
 }
 
 function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOptions): Table {
-  const { text, hasByteOrderMark } = decodeText(bytes, { name, encoding })
+  const { text: decoded, hasByteOrderMark } = decodeText(bytes, { name, encoding })
+  // DOS ends a file with it.
+  const text = decoded.endsWith('\u001A') ? decoded.slice(0, -1) : decoded
   if (DOCUMENT.test(text)) throw new TableError(`${name} is a document, and no list. Save it as .xlsx or CSV`)
   // Excel reads the separator from a first line `sep=;`.
-  const [hint = '', named] = /^sep=(.)\r?\n/i.exec(text) ?? []
+  const [hint = '', named] = /^sep=(.)\r*\n/i.exec(text) ?? []
   const content = text.slice(hint.length)
   const separator = given ?? named ?? findSeparator(content)
   const lines: number[] = []
@@ -87,7 +89,8 @@ function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOp
 
 const parserOptions = (separator: string): Options => ({
   delimiter: separator,
-  record_delimiter: ['\r\n', '\n', '\r'],
+  // A text that is copied in the wrong mode has CR CR LF.
+  record_delimiter: ['\r\r\n', '\r\n', '\n', '\r'],
   relax_column_count: true,
   // A quote inside of a field without quotes, such as 5" pipe, is a character like others.
   relax_quotes: true,

@@ -85,6 +85,20 @@ describe('[15.14] the table of a list', () => {
     expect(rows).to.deep.equal([['a', 'b'], [''], [' 5" pipe ', 'x'], ['c']])
   })
 
+  for (const [name, text] of [
+    ['CR CR LF', 'a,b\r\r\n"1\n",2\r\r\n3,4\r\r\n'],
+    ['CR CR LF after a first line for Excel', 'sep=,\r\r\na,b\r\r\n"1\n",2\r\r\n3,4'],
+    ['a last 0x1A in a line of its own', 'a,b\r\n"1\n",2\r\n3,4\r\n\u001A'],
+    ['a last 0x1A in the last line', 'a,b\n"1\n",2\n3,4\u001A'],
+  ] as const)
+    it(`has no row for ${name}`, async () => {
+      expect((await read(text)).rows).to.deep.equal([
+        ['a', 'b'],
+        ['1\n', '2'],
+        ['3', '4'],
+      ])
+    })
+
   it('names the lines with too many fields, and the line of a quote that is not closed', async () => {
     const wide = await read('sep=,\na,b\n1,2\n"x\ny",2,3\n1,2,\n4,5,6\n')
     expect(() => readList(wide, { columns: { name: 'a' }, headerRow: 1 })).to.throw(
