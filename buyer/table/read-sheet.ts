@@ -4,6 +4,7 @@
  */
 import { streamXlsxRows } from 'hucre/xlsx'
 import type { Cell } from './cell.ts'
+import { createPartReader, findTargets, type PartContent } from './shared-strings.ts'
 import { TableError } from './table-error.ts'
 
 const INFLATED_MIB_MAX = 64
@@ -16,15 +17,17 @@ const ENTRIES_MAX = 4096
 /** Of the rectangle around all cells, which is in memory. */
 const CELLS_MAX = 5_000_000
 const WORKBOOK = /(?:^|\/)workbook\.xml$/
-/** A workbook lists its sheets near the beginning. */
+const RELATIONSHIPS = /^(?:(.*)\/)?_rels\/workbook\.xml\.rels$/
+/** Of the workbook, which lists its sheets near the beginning, and of its relationships. */
 const WORKBOOK_CHARACTERS_MAX = 256 * 1024
 const SHEET = /<(?:\w+:)?sheet\s[^<>]*>/g
 const HIDDEN = /\sstate\s*=\s*["'](?:very)?hidden["']/i
 
 export async function readSheet(bytes: Uint8Array, name: string): Promise<Cell[][]> {
   try {
-    const workbook = await inspect(bytes, name)
-    return await readRows(bytes, { name, sheet: findVisible(workbook) })
+    const inspected = await inspect(bytes, name)
+    requireTexts(inspected, name)
+    return await readRows(withTargetNames(bytes, inspected), { name, sheet: findVisible(inspected.workbook) })
   } catch (cause) {
     if (cause instanceof TableError) throw cause
     throw new TableError(`${name} is not an .xlsx file that can be read`, { cause })
@@ -69,17 +72,25 @@ const ZIP64_FIELD = 1
 const IN_ZIP64 = 0xffffffff
 const COUNT_IN_ZIP64 = 0xffff
 
+interface Inspected {
+  /** The beginning, or nothing if it has an unusual name. */
+  workbook: string
+  /** The parts that the workbook names. */
+  targets: { type: string; path: string }[]
+  /** Without workbook and relationships. `at` is the place of the name in the archive. */
+  parts: (PartContent & { path: string; at: number })[]
+}
+
 /**
  * Inflates each part, and counts its bytes.
- * @returns the beginning of the workbook, or nothing if it has an unusual name
  * @throws if an entry of the archive, or all together, inflate to too many bytes
  */
-async function inspect(bytes: Uint8Array, name: string): Promise<string> {
+async function inspect(bytes: Uint8Array, name: string): Promise<Inspected> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const directory = findDirectory(view)
   if (directory.entries > ENTRIES_MAX) throw new TableError(`${name} has more than ${ENTRIES_MAX} parts`)
   let left = INFLATED_MIB_MAX * 1024 ** 2
-  let workbook = ''
+  const inspected: Inspected = { workbook: '', targets: [], parts: [] }
   for (let { at } = directory, entry = 0; entry < directory.entries; entry += 1) {
     if (view.getUint32(at, true) !== DIRECTORY_ENTRY) throw new Error('The directory of the archive is damaged')
     const { packedLength, local } = readEntry(view, at)
@@ -87,17 +98,43 @@ async function inspect(bytes: Uint8Array, name: string): Promise<string> {
     const packed = bytes.subarray(start, start + packedLength)
     const most = Math.min(left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
     const lengths = [28, 30, 32].map((field) => view.getUint16(at + field, true))
-    const isWorkbook = WORKBOOK.test(decoder.decode(bytes.subarray(at + 46, at + 46 + (lengths[0] ?? 0))))
+    const path = decoder.decode(bytes.subarray(at + 46, at + 46 + (lengths[0] ?? 0)))
+    const folder = RELATIONSHIPS.exec(path)
+    const isText = folder !== null || WORKBOOK.test(path)
+    const reader = createPartReader()
+    let text = ''
     let length = 0
     for await (const part of view.getUint16(at + 10, true) === STORED ? [packed] : inflate(packed)) {
       length += part.length
       if (length > most) throw new TableError(`${name} ${TOO_LARGE}`)
-      if (isWorkbook && workbook.length < WORKBOOK_CHARACTERS_MAX) workbook += decoder.decode(part)
+      if (!isText) reader.add(part)
+      else if (text.length < WORKBOOK_CHARACTERS_MAX) text += decoder.decode(part)
     }
     left -= length
+    if (folder) inspected.targets = findTargets(text, folder[1] ?? '')
+    else if (isText) inspected.workbook += text
+    else inspected.parts.push({ path, at: at + 46, ...reader.content })
     at += lengths.reduce((sum, each) => sum + each, 46)
   }
-  return workbook
+  return inspected
+}
+
+/** @throws TableError if a cell has a shared string that is not there */
+function requireTexts({ parts, targets }: Inspected, name: string): void {
+  const shared = targets.find(({ type }) => type === 'sharedStrings')?.path.toLowerCase()
+  const strings = parts.find(({ path }) => path.toLowerCase() === shared)?.strings ?? 0
+  const fault = parts.find(({ highest }) => highest.index >= strings)
+  if (fault) throw new TableError(`${name} has no text for the cell ${fault.highest.cell} of ${fault.path}`)
+}
+
+/** Names of parts are equal in any case. The reader compares them exactly, so they are written as the workbook does. */
+function withTargetNames(bytes: Uint8Array, { parts, targets }: Inspected): Uint8Array {
+  const paths = new Map(targets.map(({ path }) => [path.toLowerCase(), path]))
+  const renamed = parts.filter(({ path }) => (paths.get(path.toLowerCase()) ?? path) !== path)
+  if (renamed.length === 0) return bytes
+  const copy = bytes.slice()
+  for (const { path, at } of renamed) copy.set(encoder.encode(paths.get(path.toLowerCase())), at)
+  return copy
 }
 
 /** The index of the first visible sheet, or 0 if all are hidden. */

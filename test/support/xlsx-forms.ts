@@ -44,9 +44,9 @@ const DATA =
   `<c r="D2" t="b"><v>1</v></c></row><row r="3"><c r="B3"><v>7.5</v></c></row><row r="4">${inline('A4', '=1+1')}</row>`
 
 const strings = [...NAMES, ALPHA, '=1+1'].map((each) => `<si><t>${each}</t></si>`).join('')
-const SHARED = `<sst xmlns="${MAIN}" count="6" uniqueCount="6">${strings}</sst>`
+export const SHARED = `<sst xmlns="${MAIN}" count="6" uniqueCount="6">${strings}</sst>`
 const s = (ref: string, at: number) => `<c r="${ref}" t="s"><v>${at}</v></c>`
-const SHARED_DATA = DATA.replace(header, NAMES.map((_, at) => s(`${'ABCD'[at]}1`, at)).join(''))
+export const SHARED_DATA = DATA.replace(header, NAMES.map((_, at) => s(`${'ABCD'[at]}1`, at)).join(''))
   .replace(inline('A2', ALPHA), s('A2', 4))
   .replace(inline('A4', '=1+1'), s('A4', 5))
 
@@ -125,6 +125,12 @@ export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
         '<t>Name</t>',
         '<t>Name</t><rPh sb="0" eb="1"><t>na</t></rPh>',
       ),
+    }),
+  'shared strings in a part whose name has another case': () =>
+    form({
+      data: SHARED_DATA,
+      shared: SHARED,
+      change: ({ 'xl/sharedStrings.xml': part = '', ...parts }) => ({ ...parts, 'xl/SharedStrings.xml': part }),
     }),
   'inline strings with formatted runs': () => form({ data: DATA.replace(text(ALPHA), `<is>${rich(ALPHA)}</is>`) }),
   'formulas with their last values': () =>

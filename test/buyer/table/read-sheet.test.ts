@@ -5,10 +5,13 @@ import { expect } from 'chai'
 import { build } from 'esbuild'
 import { toText } from '../../../buyer/table/cell.ts'
 import { parseTable, type Table } from '../../../buyer/table/read-table.ts'
-import { form, FORM_ROWS, FORMS } from '../../support/xlsx-forms.ts'
+import { form, FORM_ROWS, FORMS, SHARED, SHARED_DATA } from '../../support/xlsx-forms.ts'
 import { buildZip } from '../../support/zip.ts'
 
 type Parse = typeof parseTable
+
+const withoutStrings = (parts: Record<string, string | Uint8Array>) =>
+  Object.fromEntries(Object.entries(parts).filter(([path]) => path !== 'xl/sharedStrings.xml'))
 
 describe('a sheet', () => {
   /** The reader as the page has it. */
@@ -35,6 +38,30 @@ describe('a sheet', () => {
       const bytes = await make()
       for (const parse of [parseTable, parseInPage])
         expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
+    })
+
+  for (const [name, bytes] of [
+    ['an index that is too high', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>6</v>'), shared: SHARED })],
+    ['no index', form({ data: SHARED_DATA.replace('<v>5</v>', '<v></v>'), shared: SHARED })],
+    ['a negative index', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>-1</v>'), shared: SHARED })],
+    ['no part of shared strings', form({ data: SHARED_DATA, shared: SHARED, change: withoutStrings })],
+    ['no relationship to the shared strings', form({ data: SHARED_DATA })],
+    [
+      'an index behind many cells',
+      form({
+        data: SHARED_DATA.replace(
+          '<row r="4">',
+          `${Array.from({ length: 9_000 }, (_, at) => `<row r="${at + 9}"><c r="A${at + 9}" t="s"><v>${at % 6}</v></c></row>`).join('')}<row r="4">`,
+        ).replace('r="A4" t="s"><v>5</v>', 'r="A4" t="s"><v>6</v>'),
+        shared: SHARED,
+      }),
+    ],
+  ] as const)
+    it(`is refused with its cell, and not read without its texts: ${name}`, async () => {
+      for (const parse of [parseTable, parseInPage])
+        expect(await parse(bytes, { name: 'FILE' }).catch(({ message }: Error) => message)).to.equal(
+          'FILE has no text for the cell A4 of xl/worksheets/sheet1.xml',
+        )
     })
 
   it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
