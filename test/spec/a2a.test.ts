@@ -348,7 +348,8 @@ describe('POST /a2a', () => {
         if (isAccepted) expectRefusal(reply, 'payment_required')
         else {
           expectRpcError(reply, -32008, 7)
-          expect((reply.json['error'] as { message: string }).message).to.include(extension())
+          const { message: told } = reply.json['error'] as { message: string }
+          expect(told).to.include(`"A2A-Extensions: ${extension()}"`)
         }
         expect(reply.headers['a2a-extensions']).to.equal(isAccepted ? extension() : undefined)
       })

@@ -62,9 +62,9 @@ export function invalidParams(rule: string): ErrorObject {
   return { code: RPC_ERRORS.invalidParams.code, message: `The parameters are not valid: ${rule}.` }
 }
 
-/** Names the URI, so that a client can activate the extension without reading the agent card. */
+/** Has the whole header line, so that a client can activate the extension without reading the agent card. */
 export function extensionRequired(uri: string): ErrorObject {
-  const message = `A structured request must name the payment extension ${uri} in A2A-Extensions.`
+  const message = `A structured request must have the header "A2A-Extensions: ${uri}".`
   return toJsonRpcError(new ExtensionSupportRequiredError({ message, metadata: { extension: uri } }))
 }
 
