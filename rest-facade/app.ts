@@ -9,13 +9,14 @@ import { requestIdOf } from '../agent/transport/http/request.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { refused } from '../agent/operation/outcome.ts'
 import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
-import { FREE_PATHS } from '../agent/operation/endpoints.ts'
+import { FREE_PATHS, SECURITY_TXT_PATH } from '../agent/operation/endpoints.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CACHE_SECONDS, requireRead, sendAsset, sendCurrent, sendDocument } from './document.ts'
 import { ASSETS } from './documents/assets.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import { renderMissing } from './documents/page.ts'
 import { openDocuments, PAGE, type Documents } from './documents/render-documents.ts'
+import { securityTxt } from './documents/well-known.ts'
 import { paidRoutes } from './paid.ts'
 import { prefersHtml, withDocument } from './quote-page.ts'
 import { registryRoutes } from './registry.ts'
@@ -45,6 +46,8 @@ const LINKS = [
   `<${FREE_PATHS.page}>; rel="service-doc"; type="text/html"`,
   `<${FREE_PATHS.apiGuide}>; rel="alternate service-doc"; type="text/markdown"`,
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
+  // Required on the catalogue itself (RFC 9727 section 2).
+  `<${FREE_PATHS.apiCatalog}>; rel="api-catalog"; type="application/linkset+json"`,
 ].join(', ')
 
 type Facts = Parameters<typeof openDocuments>[0] & Parameters<typeof currentMetadata>[0]
@@ -63,7 +66,7 @@ interface AppOptions extends Facts {
 }
 
 export function createApp(options: AppOptions): Express {
-  const { executor, baseUrl, terms, clients, shown, signed, sandboxAccount, a2aEnabled, now } = options
+  const { executor, baseUrl, terms, clients, shown, signed, sandboxAccount, operator, a2aEnabled, now } = options
   const { mode, payTo } = terms
   const pages = openDocuments(options)
   const app = express()
@@ -103,6 +106,10 @@ export function createApp(options: AppOptions): Express {
       if (path !== PAGE)
         app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
   }
+  if (operator)
+    app.all(SECURITY_TXT_PATH, requireRead, (_request, response) =>
+      sendDocument(response, securityTxt(baseUrl, operator, now())),
+    )
   for (const [path, { type, text }] of ASSETS)
     app.all(path, requireRead, (_request, response) => sendAsset(response, type, text))
 

@@ -9,6 +9,9 @@ export const MCP_PATH = '/mcp'
 /** Only in a sandbox: signs for its page. */
 export const SANDBOX_SIGNATURE_PATH = '/sandbox/signature'
 
+/** Only with `OPERATOR_URL`. */
+export const SECURITY_TXT_PATH = '/.well-known/security.txt'
+
 export const FREE_PATHS = {
   metadata: `${API_PREFIX}/meta`,
   attribution: '/attribution',
@@ -23,6 +26,7 @@ export const FREE_PATHS = {
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',
   x402: '/.well-known/x402',
+  apiCatalog: '/.well-known/api-catalog',
 } as const
 
 export const TESTNET_PATHS = {

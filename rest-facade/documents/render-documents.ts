@@ -24,6 +24,7 @@ import { isDocument, listRoutes } from './routes.ts'
 import { renderPage } from './page.ts'
 import { renderGuide } from './readable-guide.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
+import { apiCatalog } from './well-known.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
@@ -79,6 +80,7 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
     [FREE_PATHS.x402, jsonDocument(x402Manifest(deployment))],
+    [FREE_PATHS.apiCatalog, apiCatalog(deployment)],
     ...(deployment.terms.mode === 'testnet' ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment)] as const] : []),
   ])
 }

@@ -1,6 +1,6 @@
 /**
  * The table of the routes that programs use (contract 4): input and answer as OpenAPI describes them, and every
- * possible refusal. Pages and guides are not in it.
+ * possible refusal. Pages, guides and the catalogue of the APIs are not in it.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'

@@ -4,7 +4,13 @@ import { readFileSync } from 'node:fs'
 const FOLDER = '#root/docs/served'
 
 export interface WrittenDocument {
-  type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
+  type:
+    | 'text/html'
+    | 'text/markdown'
+    | 'text/plain'
+    | 'text/x-python'
+    | 'application/json'
+    | `application/linkset+json; ${string}`
   text: string
   /** For `Last-Modified`, if the time is known. */
   modifiedAt?: Date

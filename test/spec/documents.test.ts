@@ -12,6 +12,7 @@ const TYPES = {
 }
 const DOCUMENTS = Object.entries(TYPES).flatMap(([type, paths]) => paths.map((path) => ({ path, type })))
 const PATHS = DOCUMENTS.map(({ path }) => path)
+const API_CATALOG = '/.well-known/api-catalog'
 const JSON_ROUTES = ['/', '/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
 
 describe('the free documents', () => {
@@ -42,7 +43,33 @@ describe('the free documents', () => {
     })
   }
 
-  for (const path of [...PATHS, ...JSON_ROUTES]) {
+  it('[4.4.3] the catalogue of the APIs leads to what describes REST, MCP and A2A', async () => {
+    const { headers, json } = await get(API_CATALOG)
+    expect(headers['content-type']).to.match(/^application\/linkset\+json;/)
+    expect(headers['content-type']).to.contain('profile="https://www.rfc-editor.org/info/rfc9727"')
+    const head = await send({ url: service.url, path: API_CATALOG, method: 'HEAD' })
+    expect(head.headers['link']).to.contain(`<${API_CATALOG}>; rel="api-catalog"`)
+    const { linkset } = json as { linkset: Record<string, unknown>[] }
+    const paths: string[] = []
+    for (const { anchor, ...relations } of linkset)
+      for (const { href, type } of Object.values(relations).flat() as { href: string; type: string }[]) {
+        expect(String(anchor)).to.match(new RegExp(`^${service.url}/`))
+        const path = href.replace(service.url, '')
+        const reply = await get(path)
+        expect([reply.status, reply.headers['content-type']]).to.deep.equal([200, `${type}; charset=utf-8`])
+        paths.push(path)
+      }
+    expect(linkset.map(({ anchor }) => anchor)).to.deep.equal(
+      ['/api/v1', '/mcp', '/a2a'].map((path) => service.url + path),
+    )
+    expect(paths).to.include.members(['/openapi.json', '/docs', '/docs/mcp.md', '/.well-known/agent-card.json'])
+  })
+
+  it('[4.4.14] have no security.txt without an operator', async () => {
+    expectRefusal(await get('/.well-known/security.txt'), 'not_found')
+  })
+
+  for (const path of [...PATHS, ...JSON_ROUTES, API_CATALOG]) {
     it(`[4.4.3, 4.7.5] ${path} has an ETag, 304, HEAD without a body, and 405 for other methods`, async () => {
       const first = await get(path)
       const etag = String(first.headers['etag'])

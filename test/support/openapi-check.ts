@@ -45,8 +45,9 @@ export interface HttpAnswer {
   text: string
 }
 
-/** Pages and guides, which the description does not have. */
-const UNDESCRIBED = /^\/(docs(\/.*)?|llms\.txt|robots\.txt|testnet-client\.py)?$/
+/** Pages, guides and what leads to the description, which it does not have itself. */
+const UNDESCRIBED =
+  /^\/(docs(\/.*)?|llms\.txt|robots\.txt|testnet-client\.py|\.well-known\/(api-catalog|security\.txt))?$/
 
 /** Services under test, by their origins. */
 const descriptions = new Map<string, OpenApiDescription>()

@@ -86,6 +86,20 @@ describe('the page', () => {
     })
   }
 
+  it('[4.4.14] names the operator as the contact in security.txt too, for less than a year', async () => {
+    const { headers, text } = await get('/.well-known/security.txt')
+    expect(headers['content-type']).to.equal('text/plain; charset=utf-8')
+    const fields = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(': '))
+    const { Contact, Expires, Canonical } = Object.fromEntries(fields) as Record<string, string>
+    expect(Contact).to.equal('https://operator.example/?a&b')
+    expect(Canonical).to.equal(`${service.url}/.well-known/security.txt`)
+    const days = (Date.parse(String(Expires)) - Date.now()) / 86_400_000
+    expect(days).to.be.within(80, 365)
+  })
+
   it('has the fields of each operation with labels, and the price of each', () => {
     for (const { name, inputSchema, prices } of SINGLE_OPERATIONS) {
       const [, form = ''] = new RegExp(`<fieldset name="${name}"[^]*?>([^]*?)</fieldset>`).exec(page) ?? []
