@@ -10,14 +10,21 @@ import { openBuyer, type BuyerOptions } from '../library/open-buyer.ts'
 import { buyAnswer } from '../library/methods.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { chargedBy, describeOutcome, type Outcome } from '../library/outcome.ts'
-import { PurchaseError, type ServiceAnswer } from '../library/purchase-error.ts'
+import { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from '../library/purchase-error.ts'
 import { readTypedInput } from '../typed-input.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../agent/payment/tools.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../agent/operation/operation.ts'
 import { readToolArguments } from '../../agent/operation/tool-arguments.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
-import { REFUSALS, refusalBody, type Refusal } from '../../agent/operation/refusal.ts'
+import {
+  NEXT,
+  REFUSALS,
+  refusalBody,
+  type Next,
+  type Refusal,
+  type RefusalCode,
+} from '../../agent/operation/refusal.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../../agent/payment/receipt/claims.ts'
 import { parseJson } from '../../store/base/read-body.ts'
@@ -88,7 +95,11 @@ async function buy(baseUrl: string, buyOne: Buy, operation: Operation): Promise<
   const { body, receipt, paymentResponse } = await buyAnswer(buyOne, restRequest(baseUrl, operation))
   if (receipt !== 'valid')
     return toError(
-      { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
+      {
+        code: 'receipt_unchecked',
+        message: 'The keys of the service could not be read, so the receipt is unchecked.',
+        next: 'repeat',
+      },
       { advice: 'Repeat the same call. It is not charged again.', outcome: { kind: 'unknown' } },
     )
   const response = parseJson(Buffer.from(paymentResponse ?? '', 'base64').toString())
@@ -104,33 +115,51 @@ const REFUSED_ADVICE =
   'Tell the user the reason. An equal call sends the same payment again, and signs another one only after it has expired.'
 const UNFUNDED_ADVICE = 'Tell the user to add USDC to the account of the key file, and repeat the same call later.'
 
+/** What the caller of a tool does next. After other errors only the user can do something, as the advice says. */
+const NEXT_STEPS: Partial<Record<PurchaseErrorCode, Next>> = {
+  request_unsupported: 'change_request',
+  outcome_unknown: 'repeat',
+  service_unreachable: 'repeat',
+  aborted: 'repeat',
+  payment_refused: 'contact_operator',
+  answer_unexpected: 'contact_operator',
+  receipt_invalid: 'contact_operator',
+}
+
 function describeFailure(cause: unknown): CallToolResult {
   if (cause instanceof PurchaseError) {
     const { code, message, answer, outcome, advice: known } = cause
     // Only codes are taken from the service. The texts are fixed.
     if (code === 'service_refused' && answer?.code !== undefined)
-      return toError({ code: answer.code, message: REFUSALS[answer.code].message }, { advice: known, outcome })
-    const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
+      return toError({ code: answer.code, ...refusalOf(answer.code) }, { advice: known, outcome })
     const isOpen = code === 'payment_refused' && outcome.kind !== 'settled_earlier'
-    const advice = isOpen ? unfunded : known
-    return toError({ code, message }, { advice, outcome }, answer)
+    if (!isOpen) return toError({ code, message, next: NEXT_STEPS[code] }, { advice: known, outcome }, answer)
+    const isUnfunded = answer?.reason === 'insufficient_funds'
+    const advice = isUnfunded ? UNFUNDED_ADVICE : REFUSED_ADVICE
+    return toError({ code, message, next: isUnfunded ? 'add_funds' : 'repeat' }, { advice, outcome }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
-  return toError(error, { advice: 'Repeat the same call.', outcome: NOT_SOLD })
+  return toError({ ...error, next: 'repeat' }, { advice: 'Repeat the same call.', outcome: NOT_SOLD })
 }
+
+const refusalOf = (code: RefusalCode) => ({ message: REFUSALS[code].message, next: REFUSALS[code].next })
 
 function refuseInput(refusal: Refusal): CallToolResult {
-  return toError(refusalBody(refusal).error, { advice: 'Change the arguments.', outcome: NOT_SOLD })
+  const { error } = refusalBody(refusal)
+  return toError(error, { advice: NEXT[error.next], outcome: NOT_SOLD })
 }
 
-/** @param service the answer of the service to a payment */
+/**
+ * The members of a refusal of the service (contract 2.8), with the advice and the outcome as sentences.
+ * @param service the answer of the service to a payment
+ */
 function toError(
-  error: { code: string; message: string },
+  error: { code: string; message: string; next?: Next | undefined; field?: string },
   { advice, outcome }: { advice: string; outcome: Outcome },
   service?: ServiceAnswer,
 ): CallToolResult {
-  const next = { advice, charged: chargedBy(outcome), outcome: describeOutcome(outcome) }
-  return { ...toResult({ error, next, ...(service && { service }) }), isError: true }
+  const described = { ...error, charged: chargedBy(outcome), advice, outcome: describeOutcome(outcome) }
+  return { ...toResult({ error: described, ...(service && { service }) }), isError: true }
 }
 
 function toResult(value: object): CallToolResult {

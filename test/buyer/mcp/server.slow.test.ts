@@ -157,9 +157,13 @@ describe('[15.5, 15.10] the command mcp', function () {
       const { client } = await connect()
       const wrong = await call(client, { ...LOOKUP, arguments: { company_number: 'abc' } })
       expect(codeOf(wrong)).to.equal('invalid_company_number')
-      expect(wrong.structuredContent).to.have.nested.property('next.charged', 'no')
+      expect(wrong.structuredContent).to.have.all.keys('error')
+      const error = { charged: 'no', next: 'search', field: 'company_number', advice: 'Search for the name.' }
+      expect(wrong.structuredContent['error']).to.include(error)
       const missing = await call(client, { ...LOOKUP, arguments: { company_number: '999999' } })
       expect(codeOf(missing)).to.equal('company_not_found')
+      expect(missing.structuredContent).to.have.all.keys('error')
+      expect(missing.structuredContent['error']).to.include({ charged: 'unknown', next: 'exact_number' })
       const other = await connect(['--pay-to', `0x${'d3'.repeat(20)}`])
       expect(codeOf(await call(other.client, CALLS[1] as typeof LOOKUP))).to.equal('quote_unexpected')
       expect(
@@ -189,6 +193,8 @@ describe('[15.5, 15.10] the command mcp', function () {
     } finally {
       forger.close()
     }
-    expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
+    const unreachable = await call(client, LOOKUP)
+    expect(codeOf(unreachable)).to.equal('service_unreachable')
+    expect(unreachable.structuredContent).to.have.nested.include({ 'error.charged': 'no', 'error.next': 'repeat' })
   })
 })
