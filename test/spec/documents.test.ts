@@ -65,7 +65,7 @@ describe('the free documents', () => {
     expect(paths).to.include.members(['/openapi.json', '/docs', '/docs/mcp.md', '/.well-known/agent-card.json'])
   })
 
-  it('[4.4.14] have no security.txt without an operator', async () => {
+  it('[4.4.3] have no security.txt without an operator', async () => {
     expectRefusal(await get('/.well-known/security.txt'), 'not_found')
   })
 

@@ -86,7 +86,7 @@ describe('the page', () => {
     })
   }
 
-  it('[4.4.14] names the operator as the contact in security.txt too, for less than a year', async () => {
+  it('[4.4.3] names the operator as the contact in security.txt too, for less than a year', async () => {
     const { headers, text } = await get('/.well-known/security.txt')
     expect(headers['content-type']).to.equal('text/plain; charset=utf-8')
     const fields = text
