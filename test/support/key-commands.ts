@@ -10,7 +10,8 @@ const PROGRAM = fileURLToPath(new URL('../programs/run-keys-command.js', import.
 const RUN_MS_MAX = 60_000
 
 async function run(...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: RUN_MS_MAX })
+  // A key id can begin with a hyphen.
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, '--', ...args], { timeout: RUN_MS_MAX })
   return stdout
 }
 
