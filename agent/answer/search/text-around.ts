@@ -26,6 +26,8 @@ export interface TextAround extends Omit<IdentifiedText, 'rest'> {
 
 const WORD = /[\p{L}\p{N}]+/gu
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
+/** Also "&" and "+", which are read as "and". */
+const ANY_WORD = /[\p{L}\p{N}&+]/u
 
 /** Introduces a trading name, which the register does not hold. Some notations are words of a name before its form. */
 const TRADING_AS = String.raw`${BEFORE}(?:t\s?\/\s?as?|trading as|trading under the name(?: of)?|d\s?\/\s?b\s?\/\s?a|dba)${AFTER}`
@@ -128,7 +130,7 @@ const NOTHING: TextAround = {
 
 /** `form`: the class of the legal form before the text, which may be repeated at once: "Limited (Ltd)". */
 export function readTextAround(text: string, form: string, careOf?: string): TextAround {
-  if (careOf === undefined && !LETTER_OR_DIGIT.test(text)) return { ...NOTHING, hasForm: form !== '' }
+  if (careOf === undefined && !ANY_WORD.test(text)) return { ...NOTHING, hasForm: form !== '' }
   const { rest: current, ...names } = takeOutIntroduced(text)
   const { rest, ...identified } = readIdentifiedText(current)
   const [first = [], ...others] = rest.split(BREAK).map((run) => normaliseWords(unifyAddress(run)))

@@ -227,6 +227,11 @@ describe('a typed name with text', () => {
     expect(register.resolve({ name: 'Argo Navis Ireland', ...E })).to.include({ match: null })
   })
 
+  it('[12.10] is not matched with "&" or "+" behind it, also with the Eircode', () => {
+    for (const name of ['Argo Navis &', 'Argo Navis+', `Argo Navis & ${EIRCODE}`])
+      expect(register.resolve({ name, ...E }), name).to.include({ match: null })
+  })
+
   it('[12.10] is not matched without its form with the Eircode of another company', () => {
     expect(statusOf({ name: 'Argo Navis W91 A1A1' })).to.not.equal('matched')
     expect(statusOf({ name: 'Argo Navis Ltd W91 A1A1', ...E })).to.equal('ambiguous')

@@ -60,7 +60,7 @@ function exactTypes(parsed: QueryName, { companies, registered }: Companies) {
     const same = registered.filter((company) => [core.join(' '), other].includes(coreOf(company)))
     const [only] = same.length === 1 && other !== '' ? same : []
     if (only === undefined || !companies.includes(only) || coreOf(only) !== other) continue
-    if (suffix !== '' && parseName(only.legal_name).suffix !== suffix) continue
+    if (!hasSameForm({ core, suffix }, parseName(only.legal_name))) continue
     return (company: Company) => (company === only ? ('relaxed_name' as const) : undefined)
   }
   return () => undefined
