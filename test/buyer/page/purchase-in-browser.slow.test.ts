@@ -339,9 +339,8 @@ describe('a purchase in the page', () => {
       await choose('names.csv', Buffer.from('Gamma Sample Designated Activity Company\nAlpha Sample Ltd\n'))
       await seen('#answer', /2 rows/)
       await choose('list.csv', Buffer.from(text, 'latin1'))
-      expect(await seen('#answer', /signature/))
-        .to.contain('0.004 USDC to pay')
-        .and.contain('Café Ltd')
+      // The list before has the same price.
+      await seen('#answer', /0\.004 USDC to pay[^]*Café Ltd|Café Ltd[^]*0\.004 USDC to pay/)
       await choose('list.xlsx', Buffer.from(await sheet.arrayBuffer()))
       await seen('#answer', /0.003 USDC to pay/)
       expect(await chosen()).to.deep.equal(['Row 3', 'Company', 'not read', 'not read', 'not read'])
