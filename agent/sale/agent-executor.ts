@@ -16,9 +16,7 @@ import type { Report } from '../../store/base/runtime.ts'
 import { sha256Hex } from '../../store/base/canonical.ts'
 import { rateLimited, refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
-import { paymentExtensionUri } from '../operation/endpoints.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { decodeSettlement } from '../payment/headers.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -110,8 +108,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
         context.outcome = await this.#performData(data, context)
-        const extensionUri = paymentExtensionUri(this.#options.baseUrl)
-        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome, extensionUri)))
+        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
       }
     } finally {
       bus.finished()
@@ -159,12 +156,10 @@ function parseStructuredRequest(
 }
 
 /** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.9). */
-function toMessage(requestId: string, outcome: Outcome, extensionUri: string): Message {
+function toMessage(requestId: string, outcome: Outcome): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
-  // Clients of the SDK do not see the header with the settlement.
-  const metadata = { [extensionUri]: decodeSettlement(outcome.paymentResponse) }
-  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)), metadata)
+  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)))
 }
 
 /** Equal origins give equal ids. The hash hides the origin, which names the payer or is client input. */
@@ -173,8 +168,8 @@ function replyId(kind: string, origin: string): string {
 }
 
 /** A message of the agent with one part, which is given in the JSON of A2A. */
-function message(messageId: string, part: object, metadata?: object): Message {
-  return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part], metadata })
+function message(messageId: string, part: object): Message {
+  return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part] })
 }
 
 function dataPart(data: unknown) {
