@@ -317,8 +317,9 @@ async function judgeRun(run: Run, { command, attack, folder }: Omit<Attacked, 'n
 
 const SENTENCES = Object.values(OUTCOMES).flatMap(({ sentence }) => sentence || 'This is certain from')
 const MONEY = [...SENTENCES, 'Nothing was signed', 'It is sold', 'USDC paid by', 'Paid: ', 'Paid in ']
-/** Each thread can get the signal once. The second one ends the process. */
-const saysMoney = ({ stdout, stderr }: Run) => MONEY.some((text) => `${stdout}${stderr}`.includes(text))
+/** Each thread can get the signal once. A second one ends the process, as a second Ctrl-C does. */
+const saysMoney = ({ ended, stdout, stderr }: Run) =>
+  typeof ended === 'string' || MONEY.some((text) => `${stdout}${stderr}`.includes(text))
 
 const isMarked = async (folder: string, { purchases }: CommandCase) =>
   (await readdir(join(folder, purchases)).catch(() => [])).some((name) => name.endsWith('.delivered.json'))
