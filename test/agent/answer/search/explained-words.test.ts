@@ -57,6 +57,7 @@ const OPEN: [text: string, words: string][] = [
   ['previously with Blue Door Ltd', 'with blue door ltd'],
   ['t/a Blue Door on behalf of Zyx Trustees', 'on behalf of zyx trustees'],
   ['T/as Blue Door as trustee of Zyx', 'as trustee of zyx'],
+  ['formerly Blue Door Ltd Jersey', 'jersey'],
   ['formerly Blue Door Ltd now Dotted Line', 'now dotted line'],
   ['Fund t/a Blue Door, Jersey', 'fund/jersey'],
   ['formerly Blue Door Ltd now Zyx Ltd', 'now zyx ltd'],
