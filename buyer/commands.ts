@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
-import { parseJson } from '../store/base/read-body.ts'
+import { parseJson } from '../base/read-body.ts'
 import { parseHttpUrl } from '../agent/command-line/arguments.ts'
 import { parseAmount } from './arguments.ts'
 import { setStatuses } from '../agent/command-line/exit-statuses.ts'

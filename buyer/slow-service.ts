@@ -1,7 +1,7 @@
 /** Tells the user of a command that a service does not answer. */
 import type { CommandContext } from '../agent/command-line/context.ts'
-import type { Fetch } from '../store/base/bounded-fetch.ts'
-import { REQUEST_TIMEOUT_MS } from '../store/base/bounded-fetch.ts'
+import type { Fetch } from '../base/bounded-fetch.ts'
+import { REQUEST_TIMEOUT_MS } from '../base/bounded-fetch.ts'
 
 const SILENT_MS = 10_000
 

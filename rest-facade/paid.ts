@@ -8,7 +8,7 @@ import { hasBody, headerValues, isJsonRequest, readBody, requestIdOf } from '../
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/operation/resource.ts'
-import { parseRequest } from '../store/base/strict-json.ts'
+import { parseRequest } from '../base/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 import type { PageDeployment } from './documents/page.ts'

@@ -5,7 +5,7 @@ import type { FoundRoute } from '../agent/operation/resource.ts'
 import { renderOutcome, type HttpResponseContent } from '../agent/transport/http/response.ts'
 import { toUsdc } from '../agent/payment/terms.ts'
 import { renderQuote, type PageDeployment } from './documents/page.ts'
-import { removeIgnorable } from '../store/base/hidden.ts'
+import { removeIgnorable } from '../base/hidden.ts'
 import type { WrittenDocument } from './documents/templates.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 

@@ -8,7 +8,7 @@ import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
 import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
-import { parseStrictJson } from '../store/base/strict-json.ts'
+import { parseStrictJson } from '../base/strict-json.ts'
 
 /** An authorization has less than 500 bytes. */
 const BODY_BYTES_MAX = 1_024

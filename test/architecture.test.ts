@@ -26,9 +26,9 @@ function readImportTable(markdown: string): Record<string, string[]> {
 
 /** The code spans that are paths of the project. */
 function findPaths(markdown: string): string[] {
-  return [...markdown.matchAll(/`((?:agent|buyer|docs|keys|operator|rest-facade|store|test)(?:\/[\w./-]*)?)`/g)].map(
-    ([, path = '']) => path,
-  )
+  return [
+    ...markdown.matchAll(/`((?:agent|base|buyer|docs|keys|operator|rest-facade|store|test)(?:\/[\w./-]*)?)`/g),
+  ].map(([, path = '']) => path)
 }
 
 function sourceFiles(folder: string): string[] {
@@ -54,7 +54,7 @@ function roomOf(file: string): string {
   return top === 'agent' || entry === 'page' ? `${top}/${entry}` : top
 }
 
-const files = ['agent', 'buyer', 'keys', 'operator', 'rest-facade', 'store'].flatMap(sourceFiles)
+const files = ['agent', 'base', 'buyer', 'keys', 'operator', 'rest-facade', 'store'].flatMap(sourceFiles)
 const imports = files.flatMap(importsOf)
 
 /** The files from which an import leads to another one, and from there back. */

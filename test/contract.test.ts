@@ -84,7 +84,7 @@ describe('the contract', () => {
 
   it('has every section and rule that a comment cites', () => {
     const known = new Set([...rules, ...sections])
-    const texts = sources(['agent', 'buyer', 'keys', 'operator', 'rest-facade', 'store', 'test'], '.ts')
+    const texts = sources(['agent', 'base', 'buyer', 'keys', 'operator', 'rest-facade', 'store', 'test'], '.ts')
     const cited = texts.flatMap((text) => [...text.matchAll(/\bcontract ([0-9]+(?:\.[0-9]+)*)/gi)].map(idOf))
     expect(cited.filter((id) => !known.has(id))).to.deep.equal([])
   })

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { IMPORT_ERROR_CODES } from '../store/import/errors.ts'
 import { REFUSALS, WIRE_CODES } from '../agent/operation/refusal.ts'
 import { MATCHING_VERSION } from '../agent/operation/result.ts'
-import { sha256Hex } from '../store/base/canonical.ts'
+import { sha256Hex } from '../base/canonical.ts'
 import { companySchema, FIELDS, NORMALISATION_VERSION } from '../store/dataset/company.ts'
 import { LAYOUT_VERSION } from '../store/files/layout.ts'
 import { formsOf, SUFFIXES } from '../store/index/suffixes.ts'
@@ -26,7 +26,7 @@ function named(document: string): string[] {
 }
 
 function sources(): string[] {
-  return ['agent', 'buyer', 'keys', 'operator', 'rest-facade', 'store'].flatMap((folder) =>
+  return ['agent', 'base', 'buyer', 'keys', 'operator', 'rest-facade', 'store'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
       .map((path) => read(join(folder, path))),
@@ -88,7 +88,7 @@ function placesTo(task: string): string[] {
 
 describe('the lists of CONTRIBUTING', () => {
   it('to add a field of a company have every file that names one of no other use', () => {
-    const folders = ['agent', 'buyer', 'docs', 'keys', 'operator', 'rest-facade', 'store']
+    const folders = ['agent', 'base', 'buyer', 'docs', 'keys', 'operator', 'rest-facade', 'store']
     const files = folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter(

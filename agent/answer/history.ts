@@ -7,7 +7,7 @@ import { VERSIONS_MAX, type history, type HistoryResponse } from '../operation/h
 import { refused } from '../operation/outcome.ts'
 import { fieldSchema } from '../operation/result.ts'
 import { isSynthetic, type AnswerFunction, type AnswerContext } from './registers.ts'
-import { toDay } from '../../store/base/day.ts'
+import { toDay } from '../../base/day.ts'
 
 type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
 

@@ -1,7 +1,7 @@
 /** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
 import { Command, CommanderError } from 'commander'
-import { errorCode } from '../../store/base/error-code.ts'
-import { escapeInvisible, escapeJson } from '../../store/base/hidden.ts'
+import { errorCode } from '../../base/error-code.ts'
+import { escapeInvisible, escapeJson } from '../../base/hidden.ts'
 import { describeStatuses } from './exit-statuses.ts'
 import {
   EXIT_USAGE,

@@ -1,7 +1,7 @@
 /** Members of inputs that operations share: limits (contract 8) and the canonical form of inputs (contract 10). */
 import * as z from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
-import { hasHidden, removeIgnorable } from '../../store/base/hidden.ts'
+import { hasHidden, removeIgnorable } from '../../base/hidden.ts'
 
 /** For `q`, `name` and `address` (contract 4.2.1). Length is counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3

@@ -1,6 +1,6 @@
 /** What the record of a company says about its next annual return (Companies Act 2014, sections 343 to 345 and 347). */
 import type { Company } from '../../store/dataset/company.ts'
-import { DAY_MS, toDay } from '../../store/base/day.ts'
+import { DAY_MS, toDay } from '../../base/day.ts'
 
 /** Section 343: the return is delivered within 56 days after the annual return date. */
 const DAYS_TO_FILE = 56

@@ -1,5 +1,5 @@
 /** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
-import { operationDigest } from '../../store/base/canonical.ts'
+import { operationDigest } from '../../base/canonical.ts'
 import { parseCount } from './fields.ts'
 import {
   parseOperation,

@@ -1,5 +1,5 @@
 /** Decodes the payload of a request, identifies its payment, and hashes it to detect a retry with changed content. */
-import { canonicalJson, operationDigest, sha256Hex } from '../../store/base/canonical.ts'
+import { canonicalJson, operationDigest, sha256Hex } from '../../base/canonical.ts'
 import { toNamed, type NamedOperation, type Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { PAYMENT_IDENTIFIER } from './extensions.ts'

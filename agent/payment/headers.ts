@@ -1,6 +1,6 @@
 /** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
 import * as z from 'zod'
-import { parseRequest } from '../../store/base/strict-json.ts'
+import { parseRequest } from '../../base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
 import { sentExtensionsSchema } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'

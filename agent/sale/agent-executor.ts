@@ -12,8 +12,8 @@ import {
   type ServerCallContextOptions,
 } from '@a2a-js/sdk/server'
 import * as z from 'zod'
-import type { Report } from '../../store/base/runtime.ts'
-import { sha256Hex } from '../../store/base/canonical.ts'
+import type { Report } from '../../base/runtime.ts'
+import { sha256Hex } from '../../base/canonical.ts'
 import { rateLimited, refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
 import { resourceUrl } from '../operation/resource.ts'

@@ -1,6 +1,6 @@
 /** Maps the state of a record to the outcome of the request. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { Report } from '../../store/base/runtime.ts'
+import type { Report } from '../../base/runtime.ts'
 import { DiskSpaceError } from '../../store/files/disk-space.ts'
 import { LostFileError } from '../../store/files/environment.ts'
 import {

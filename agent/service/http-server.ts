@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Express } from 'express'
 import { expressMessages } from '../../rest-facade/messages.ts'
-import { toUrlHost } from '../../store/base/url-policy.ts'
+import { toUrlHost } from '../../base/url-policy.ts'
 import { CONNECTION_LIMITS, Connections, type Clients } from '../transport/http/connections.ts'
 import { assignRequestId, readTarget, REQUEST_ID_HEADER, requestIdOf } from '../transport/http/request.ts'
 import { commonHeaders, refuse, refuseAndClose, writeAndClose } from '../transport/http/response.ts'

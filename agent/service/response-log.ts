@@ -2,7 +2,7 @@
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
-import type { Report } from '../../store/base/runtime.ts'
+import type { Report } from '../../base/runtime.ts'
 import type { Config } from './config.ts'
 
 type LogOptions = ConstructorParameters<typeof LmdbResponseLog>[1] & { report?: Report }

@@ -4,7 +4,7 @@
  */
 import { decodeJwt } from 'jose'
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
-import { canonicalJson } from '../../store/base/canonical.ts'
+import { canonicalJson } from '../../base/canonical.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'

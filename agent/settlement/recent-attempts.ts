@@ -3,7 +3,7 @@
  * gives a sign of life in the log, so that another one neither settles the payment too nor waits for one that has died.
  */
 import { LRUCache } from 'lru-cache'
-import type { Timer } from '../../store/base/runtime.ts'
+import type { Timer } from '../../base/runtime.ts'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
 import { processName, type ResponseLog } from '../../store/log/responses.ts'
 import { CALL_MS_MAX } from './rpc/time-limits.ts'

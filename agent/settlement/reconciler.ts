@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
-import type { Timer } from '../../store/base/runtime.ts'
+import type { Timer } from '../../base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { unwrapSignature } from '../payment/wrapped-signature.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'

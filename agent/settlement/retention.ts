@@ -3,9 +3,9 @@
  * while the local clock is wrong, because a paid answer could be lost.
  */
 import type { ResponseLog } from '../../store/log/responses.ts'
-import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
-import { DAY_MS } from '../../store/base/day.ts'
+import { DAY_MS } from '../../base/day.ts'
 
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
 const BATCH_RECORDS = 200

@@ -1,6 +1,6 @@
 /** What the payment code uses: response log, facilitator, chain, recent attempts, doubts, clocks, timer and report. */
 import type { ResponseLog } from '../../store/log/responses.ts'
-import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { ReceiptClaims } from '../payment/receipt/claims.ts'

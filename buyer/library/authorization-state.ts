@@ -1,6 +1,6 @@
 /** Asks a node whether an authorization was settled or still can be, with no more than `fetch`. */
 import * as z from 'zod'
-import { fetchDocument, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { fetchDocument, type Fetch } from '../../base/bounded-fetch.ts'
 
 /** The members of an EIP-3009 authorization that tell whether it can still be settled. */
 export interface SignedAuthorization {

@@ -1,5 +1,5 @@
 /** The entry of the library: a `fetch` that pays, and a method for each operation. */
-import { decodeUtf8, parseJson } from '../../store/base/read-body.ts'
+import { decodeUtf8, parseJson } from '../../base/read-body.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
 import { RUNTIME, type Buy } from './buy.ts'
 import { createMethods, type BuyerMethods } from './methods.ts'

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/files/atomic-file.ts'
-import { ifMissing } from '../../store/base/error-code.ts'
+import { ifMissing } from '../../base/error-code.ts'
 import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import type { BuyerStorage, PurchaseEntry } from './storage.ts'
 

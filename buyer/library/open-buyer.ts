@@ -3,7 +3,7 @@
  * a crash, sends the saved payment again or returns the saved answer, and signs nothing.
  */
 import { openStorage } from '#open-storage'
-import { canonicalJson, sha256Hex } from '../../store/base/canonical.ts'
+import { canonicalJson, sha256Hex } from '../../base/canonical.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../../agent/operation/resource.ts'

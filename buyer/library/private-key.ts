@@ -1,7 +1,7 @@
 /** Reads the private key of the buyer from its file. */
 import { open } from 'node:fs/promises'
 import { createFileAtomically } from '../../store/files/atomic-file.ts'
-import { errorCode } from '../../store/base/error-code.ts'
+import { errorCode } from '../../base/error-code.ts'
 import { readUpTo } from '../../store/files/bounded-read.ts'
 import { isPrivateKey } from '../../agent/payment/accounts.ts'
 import { findOpenMode, isMountedSecret } from '../../store/files/private-files.ts'

@@ -3,9 +3,9 @@
  * what the service answered: only codes, never texts of the service.
  */
 import * as z from 'zod'
-import { decodeBase64 } from '../../store/base/base64.ts'
+import { decodeBase64 } from '../../base/base64.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { parseDocument } from '../../store/base/strict-json.ts'
+import { parseDocument } from '../../base/strict-json.ts'
 import { chargedBy, describeOutcome, outcomeJson, type Charged, type Outcome } from './outcome.ts'
 
 /** What the caller does next. */

@@ -3,13 +3,13 @@
  * an answer belongs to the operation.
  */
 import * as z from 'zod'
-import { fetchDocument, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { fetchDocument, type Fetch } from '../../base/bounded-fetch.ts'
 import { A2A_VERSION, isA2aVersion, FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { parseOperation, toNamed, type Operation, type Operations } from '../../agent/operation/operation.ts'
 import { parseResourceUrl, resourceUrl } from '../../agent/operation/resource.ts'
-import { operationDigest } from '../../store/base/canonical.ts'
-import { parseJson } from '../../store/base/read-body.ts'
-import { parseUrl } from '../../store/base/url-policy.ts'
+import { operationDigest } from '../../base/canonical.ts'
+import { parseJson } from '../../base/read-body.ts'
+import { parseUrl } from '../../base/url-policy.ts'
 
 export const purchaseRequestSchema = z.strictObject({
   method: z.enum(['GET', 'POST']),

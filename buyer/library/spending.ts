@@ -3,10 +3,10 @@
  * before it is signed. It counts until midnight UTC, whatever becomes of its payment.
  */
 import * as z from 'zod'
-import { parseJson } from '../../store/base/read-body.ts'
+import { parseJson } from '../../base/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 import type { BuyerStorage } from './storage.ts'
-import { toDay } from '../../store/base/day.ts'
+import { toDay } from '../../base/day.ts'
 
 const PREFIX = 'spending-'
 

@@ -1,9 +1,9 @@
 /** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
 import { createLocalJWKSet, generalVerify, type GeneralVerifyGetKey, type JSONWebKeySet } from 'jose'
 import * as z from 'zod'
-import { canonicalJson } from '../../store/base/canonical.ts'
+import { canonicalJson } from '../../base/canonical.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
-import { fetchDocument, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { fetchDocument, type Fetch } from '../../base/bounded-fetch.ts'
 import { fetchKeySet } from './verify-purchase.ts'
 
 const signedCardSchema = z.looseObject({

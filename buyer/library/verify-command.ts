@@ -12,9 +12,9 @@ import {
   type SettlementResponse,
 } from '../../agent/payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../agent/payment/receipt/verify.ts'
-import { decodeUtf8, parseJson } from '../../store/base/read-body.ts'
-import { ANSWER_BYTES_MAX, type Fetch } from '../../store/base/bounded-fetch.ts'
-import { parseStrictJson } from '../../store/base/strict-json.ts'
+import { decodeUtf8, parseJson } from '../../base/read-body.ts'
+import { ANSWER_BYTES_MAX, type Fetch } from '../../base/bounded-fetch.ts'
+import { parseStrictJson } from '../../base/strict-json.ts'
 import { readUpTo } from '../../store/files/bounded-read.ts'
 import { fileEntry } from './folder-storage.ts'
 import { isOtherEntry, parsePurchase, readPurchase } from './purchase-file.ts'

@@ -1,6 +1,6 @@
 /** Verifies the receipt of a purchase against the key set, the saved request and the saved payment. */
 import * as z from 'zod'
-import { operationDigest } from '../../store/base/canonical.ts'
+import { operationDigest } from '../../base/canonical.ts'
 import { toNamed } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
@@ -14,7 +14,7 @@ import {
   type SettlementResponse,
 } from '../../agent/payment/receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../agent/payment/receipt/verify.ts'
-import { fetchDocument, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { fetchDocument, type Fetch } from '../../base/bounded-fetch.ts'
 import { parsePayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 import { isSameAddress } from '../../agent/payment/accounts.ts'

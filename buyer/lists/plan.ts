@@ -20,7 +20,7 @@ import {
   type PurchasedRows,
 } from './purchased-rows.ts'
 import { choose, type RowCells, type RowResult } from './rows.ts'
-import { sha256Hex } from '../../store/base/canonical.ts'
+import { sha256Hex } from '../../base/canonical.ts'
 
 /** The same for equal rows, in any order of the list. The prefix keeps a spreadsheet from reading it as a number. */
 export const reviewKey = (cells: RowCells): string =>

@@ -11,7 +11,7 @@ import { fromItem } from '../../agent/operation/batch.ts'
 import { itemsOf, type Operation, type SingleDefinition } from '../../agent/operation/operation.ts'
 import { batch as BATCH } from '../../agent/operation/operations.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { parseJson } from '../../store/base/read-body.ts'
+import { parseJson } from '../../base/read-body.ts'
 import type { RowResult } from './rows.ts'
 
 export interface Batch {

@@ -1,6 +1,6 @@
 /** The newest records that a storage has bought, by company number. Reads each answer once. */
 import type { Company } from '../../store/dataset/company.ts'
-import { parseJson } from '../../store/base/read-body.ts'
+import { parseJson } from '../../base/read-body.ts'
 import { findPurchase, listNames } from '../library/purchase-file.ts'
 import { purchasedReceipt } from '../library/verify-purchase.ts'
 import type { BuyerStorage } from '../library/storage.ts'

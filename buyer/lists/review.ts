@@ -2,7 +2,7 @@
  * The review of a list: the candidates of each row that needs a person, one a row, with a column for the number of the
  * right company.
  */
-import { ifMissing } from '../../store/base/error-code.ts'
+import { ifMissing } from '../../base/error-code.ts'
 import { CANDIDATE_COLUMNS, candidateRows } from '../candidate-row.ts'
 import { isBlank, type Cell } from '../table/cell.ts'
 import type { Format } from '../table/read-table.ts'

@@ -2,9 +2,9 @@
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod'
-import { escapeJson } from '../../store/base/hidden.ts'
-import { fetchText } from '../../store/base/bounded-fetch.ts'
-import { parseDocument } from '../../store/base/strict-json.ts'
+import { escapeJson } from '../../base/hidden.ts'
+import { fetchText } from '../../base/bounded-fetch.ts'
+import { parseDocument } from '../../base/strict-json.ts'
 import type { Buy } from '../library/buy.ts'
 import { openBuyer, type BuyerOptions } from '../library/open-buyer.ts'
 import { buyAnswer } from '../library/methods.ts'
@@ -27,7 +27,7 @@ import {
 } from '../../agent/operation/refusal.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../../agent/payment/receipt/claims.ts'
-import { parseJson } from '../../store/base/read-body.ts'
+import { parseJson } from '../../base/read-body.ts'
 
 const INSTRUCTIONS =
   'Irish company records. This local server pays for each answer with x402, within the limits of its user. An equal call ' +

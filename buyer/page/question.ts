@@ -5,8 +5,8 @@ import { OPERATIONS, SINGLE_OPERATIONS } from '../../agent/operation/operations.
 import { parseOperation, toNamed, type Operation } from '../../agent/operation/operation.ts'
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { amountOf, type Mode } from '../../agent/payment/terms.ts'
-import { operationDigest } from '../../store/base/canonical.ts'
-import { removeIgnorable } from '../../store/base/hidden.ts'
+import { operationDigest } from '../../base/canonical.ts'
+import { removeIgnorable } from '../../base/hidden.ts'
 import { find } from './elements.ts'
 import { usdc } from './words.ts'
 

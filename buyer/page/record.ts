@@ -2,7 +2,7 @@
 import { addressOf } from '../candidate-row.ts'
 import { filingStatus } from '../../agent/operation/filing-status.ts'
 import type { SearchResponse } from '../../agent/operation/search.ts'
-import { DAY_MS, toDay } from '../../store/base/day.ts'
+import { DAY_MS, toDay } from '../../base/day.ts'
 import { isDissolved, type Company } from '../../store/dataset/company.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { allowLater, button, copyButton, create, details, facts, link, paragraph, save } from './elements.ts'

@@ -1,5 +1,5 @@
 /** The text of a CSV: in UTF-8, in UTF-16 with a byte order mark, or in an encoding with one byte for a letter. */
-import { decodeUtf8 } from '../../store/base/read-body.ts'
+import { decodeUtf8 } from '../../base/read-body.ts'
 import { TableError } from './table-error.ts'
 
 /** The characters of the bytes 0x80 to 0x9F. Some versions of Node.js decode them as ISO-8859-1. */

@@ -1,8 +1,8 @@
 /** What `client watch` keeps from one run to the next. */
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
-import { ifMissing } from '../../store/base/error-code.ts'
-import { parseJson } from '../../store/base/read-body.ts'
+import { ifMissing } from '../../base/error-code.ts'
+import { parseJson } from '../../base/read-body.ts'
 import { companySchema, type Company } from '../../store/dataset/company.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { changeSchema } from '../../agent/operation/changes.ts'

@@ -4,7 +4,7 @@
  * nothing twice and misses no change.
  */
 import * as z from 'zod'
-import { fetchDocument } from '../../store/base/bounded-fetch.ts'
+import { fetchDocument } from '../../base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
 import { showUsdc } from '../amounts.ts'
 import { isBlank } from '../table/cell.ts'
@@ -18,13 +18,13 @@ import { fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
-import { errorCode } from '../../store/base/error-code.ts'
+import { errorCode } from '../../base/error-code.ts'
 import { EXIT_UNDELIVERED } from '../library/outcome.ts'
 import { reportInterruption } from '../lists/open-payments.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
-import { toDay } from '../../store/base/day.ts'
+import { toDay } from '../../base/day.ts'
 
 interface WatchOptions extends ListInput {
   column: string

@@ -1,7 +1,7 @@
 /** Checks of the running service through its public URL. Nothing is bought. */
 import * as z from 'zod'
-import { isLoopback } from '../../store/base/url-policy.ts'
-import { fetchDocument, fetchText, type Fetch } from '../../store/base/bounded-fetch.ts'
+import { isLoopback } from '../../base/url-policy.ts'
+import { fetchDocument, fetchText, type Fetch } from '../../base/bounded-fetch.ts'
 import { verifyCard } from '../../buyer/library/verify-card.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'

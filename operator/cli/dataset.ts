@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { resolve } from 'node:path'
 import type { Config } from '../../agent/service/config.ts'
-import { isUrl } from '../../store/base/url-policy.ts'
+import { isUrl } from '../../base/url-policy.ts'
 import type { SnapshotInfo } from '../../store/dataset/snapshot.ts'
 import type { AddCommand, CommandContext } from '../../agent/command-line/context.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'

@@ -6,7 +6,7 @@ import type { AddCommand, CliContext, CommandContext } from '../../agent/command
 import { loadConfig } from './configuration.ts'
 import type { AllowedChanges } from '../../agent/service/check-log-owner.ts'
 import type { Config } from '../../agent/service/config.ts'
-import type { Timer } from '../../store/base/runtime.ts'
+import type { Timer } from '../../base/runtime.ts'
 
 const HELP = `
 Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.

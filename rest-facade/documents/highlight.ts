@@ -1,5 +1,5 @@
 /** Marks strings, comments, numbers and keywords of code in a guide. The result is HTML. */
-import { escapeHtml } from '../../store/base/escape-html.ts'
+import { escapeHtml } from '../../base/escape-html.ts'
 
 /** The first group that fits names the kind. Text within a string or a comment is not read again. */
 const TOKENS =

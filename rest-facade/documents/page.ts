@@ -4,7 +4,7 @@
  */
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
 import { requiredMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
-import { escapeHtml } from '../../store/base/escape-html.ts'
+import { escapeHtml } from '../../base/escape-html.ts'
 import { assetElements, policyOf, readPageFile } from './assets.ts'
 import type { DocumentedDeployment } from './examples.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'

@@ -17,7 +17,7 @@ import {
   type MulticallParameters,
 } from 'viem'
 import { multicall } from 'viem/actions'
-import { replaceInvisible } from '../../store/base/hidden.ts'
+import { replaceInvisible } from '../../base/hidden.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'

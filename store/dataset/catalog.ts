@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
-import type { Report } from '../base/runtime.ts'
+import type { Report } from '../../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { retrievalSchema, type Source } from './source.ts'
 

@@ -1,6 +1,6 @@
 /** Where the records come from (contract 2.2): the register's dataset, or synthetic data for tests. */
 import * as z from 'zod'
-import { toDay } from '../base/day.ts'
+import { toDay } from '../../base/day.ts'
 
 export const sourceSchema = z.strictObject({
   publisher: z.string(),

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { constants, copyFile, link, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { errorCode, ifMissing } from '../base/error-code.ts'
+import { errorCode, ifMissing } from '../../base/error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
 const UNFINISHED_SUFFIX = '.tmp'

@@ -1,7 +1,7 @@
 /** Creates the data directory, and finds out at the start whether it can be used. */
 import { mkdtemp, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../base/error-code.ts'
+import { errorCode } from '../../base/error-code.ts'
 import { StoreError } from './environment.ts'
 import { makePrivateDirectory } from './private-files.ts'
 

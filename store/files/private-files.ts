@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, realpathSync, type Stats } from 'node:fs'
 import { chmod, mkdir, opendir, readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { errorCode, ifMissing } from '../base/error-code.ts'
+import { errorCode, ifMissing } from '../../base/error-code.ts'
 import { syncDirectory } from './atomic-file.ts'
 
 const OTHERS_MASK = 0o077

@@ -3,7 +3,7 @@
  * retrieval, each as eight base-36 digits of milliseconds.
  */
 import type { Source } from '../dataset/source.ts'
-import { DAY_MS, toDay } from '../base/day.ts'
+import { DAY_MS, toDay } from '../../base/day.ts'
 
 const TIME_DIGITS = 8
 const BASE = 36

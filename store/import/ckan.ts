@@ -1,7 +1,7 @@
 /** Reads the archive's URL and update time of a resource from a CKAN portal (CKAN API guide, version 3). */
 import { json } from 'node:stream/consumers'
 import * as z from 'zod'
-import { mayFollow, parseUrl, upgradeToHttps } from '../base/url-policy.ts'
+import { mayFollow, parseUrl, upgradeToHttps } from '../../base/url-policy.ts'
 import { ImportError } from './errors.ts'
 import { fetchSource, type SourceLimits } from './http.ts'
 

@@ -6,7 +6,7 @@ import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createUnzip } from 'node:zlib'
-import { mayFetch, mayFollow, parseUrl } from '../base/url-policy.ts'
+import { mayFetch, mayFollow, parseUrl } from '../../base/url-policy.ts'
 import { ImportError } from './errors.ts'
 
 /** A portal redirects to its storage, and that to another region. A longer chain is a loop. */

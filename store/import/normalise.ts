@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { COMPANY_NUMBER_PATTERN, FIELDS, mapFields, type Company } from '../dataset/company.ts'
-import { removeHidden } from '../base/hidden.ts'
+import { removeHidden } from '../../base/hidden.ts'
 import type { RegisterRow } from './rows.ts'
 
 /** Why a value was set to null or cleaned. The row is kept. */

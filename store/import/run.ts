@@ -10,14 +10,14 @@ import { recordRetrievals } from '../history/record.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/company.ts'
 import { minCompanyCount, type Publication, type Retrieval } from '../dataset/source.ts'
-import { isUrl } from '../base/url-policy.ts'
+import { isUrl } from '../../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuiltSnapshot, type ImportProgress } from './build.ts'
 import type { ComparedWith, Finding } from './comparison.ts'
 import { downloadArchive, type Download } from './download.ts'
 import { ImportError } from './errors.ts'
 import { newBuildingFolder, removeUntouched } from './old-folders.ts'
-import { DAY_MS } from '../base/day.ts'
+import { DAY_MS } from '../../base/day.ts'
 
 /** A smaller register can change by more than the limits of contract 11.11. */
 const JUDGED_COMPANIES_MIN = 1_000

@@ -3,7 +3,7 @@
  * by the timer or by the clock, whichever is first: timers stand still while the machine sleeps, and a clock can be set
  * back.
  */
-import type { Timer } from '../base/runtime.ts'
+import type { Timer } from '../../base/runtime.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

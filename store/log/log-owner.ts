@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
-import { errorCode } from '../base/error-code.ts'
+import { errorCode } from '../../base/error-code.ts'
 import type { ResponseRecord } from './record.ts'
 
 export interface LogOwner {

@@ -24,7 +24,7 @@ const RUNS_MAX = 3
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']
 /** The compiled folders of the simulation and the service. */
-const FOLDERS = ['agent', 'buyer', 'keys', 'operator', 'page', 'rest-facade', 'store', 'test']
+const FOLDERS = ['agent', 'base', 'buyer', 'keys', 'operator', 'page', 'rest-facade', 'store', 'test']
 
 interface Verdict {
   verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'

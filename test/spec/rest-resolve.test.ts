@@ -27,7 +27,7 @@ type Row = [name: string, body: unknown, rule: string | null]
 
 /**
  * `rule` is the message of the refusal, or null when the body is accepted and quoted. One of each rule:
- * test/store/base/strict-json.test.ts and test/agent/operation have the others.
+ * test/base/strict-json.test.ts and test/agent/operation have the others.
  */
 const BODIES: Row[] = [
   ['everything', { name: 'abc', company_number: '1', eircode: 'D02X285', address: 'Main Street' }, null],

@@ -10,7 +10,7 @@ import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { decodeVersion, HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
-import { sha256Hex } from '../../store/base/canonical.ts'
+import { sha256Hex } from '../../base/canonical.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export function noJournal(): never {

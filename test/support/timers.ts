@@ -1,5 +1,5 @@
 /** Timers for tests that let no schedule run by itself. */
-import type { Timer } from '../../store/base/runtime.ts'
+import type { Timer } from '../../base/runtime.ts'
 
 /** The longest pause within a request. Schedules and time limits are longer. */
 const PAUSE_MS_MAX = 2_000

@@ -1,4 +1,4 @@
-/** Invisible characters of Unicode 17 as ranges: an independent reference for `store/base/hidden.ts`. */
+/** Invisible characters of Unicode 17 as ranges: an independent reference for `base/hidden.ts`. */
 
 const CODE_POINTS = 0x110000
 

@@ -1,7 +1,7 @@
 /** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
 import * as z from 'zod'
 import { addressSchema } from '../accounts.ts'
-import { canonicalJson, sha256Hex } from '../../../store/base/canonical.ts'
+import { canonicalJson, sha256Hex } from '../../../base/canonical.ts'
 
 /** The member of `extensions` in a `PAYMENT-RESPONSE`. */
 export const RECEIPT_EXTENSION = 'payment-receipt'

@@ -3,8 +3,8 @@
  */
 import { decodeJwt } from 'jose'
 import * as z from 'zod'
-import { decodeBase64 } from '../../../store/base/base64.ts'
-import { parseStrictJson } from '../../../store/base/strict-json.ts'
+import { decodeBase64 } from '../../../base/base64.ts'
+import { parseStrictJson } from '../../../base/strict-json.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
 
 const settlementResponseSchema = z.object({

@@ -3,7 +3,7 @@
  * is verified (contract 6.2.2). One budget covers all kinds of requests.
  */
 import { LRUCache } from 'lru-cache'
-import { count, giveBack, spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
+import { count, giveBack, spend, type SlidingMinute } from '../../../base/sliding-minute.ts'
 import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
 /**

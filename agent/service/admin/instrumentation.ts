@@ -3,7 +3,7 @@
  * request with a payment, which it describes in one log line. The measured parts contain no measurement.
  */
 import type { Claim, RecordState, ResponseRecord } from '../../../store/log/record.ts'
-import type { Report } from '../../../store/base/runtime.ts'
+import type { Report } from '../../../base/runtime.ts'
 import type { Outcome, Refused } from '../../operation/outcome.ts'
 import { amountOf } from '../../payment/terms.ts'
 import type { SaleContext, SaleRequest } from '../../sale/sale-context.ts'

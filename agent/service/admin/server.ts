@@ -5,8 +5,8 @@ import { isIP, type AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Registry } from 'prom-client'
-import type { Report } from '../../../store/base/runtime.ts'
-import { toUrlHost } from '../../../store/base/url-policy.ts'
+import type { Report } from '../../../base/runtime.ts'
+import { toUrlHost } from '../../../base/url-policy.ts'
 
 /** A scrape needs one connection. A connection that sends no request is closed after `REQUEST_MS_MAX`. */
 export const CONNECTIONS_MAX = 200

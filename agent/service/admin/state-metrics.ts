@@ -1,7 +1,7 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
 import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
-import type { Timer } from '../../../store/base/runtime.ts'
+import type { Timer } from '../../../base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
 import type { SalesLimit } from '../../sale/limits/sales-limit.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'

@@ -1,11 +1,11 @@
 /** Checks of the dataset: its age and retrieval, and real answers from snapshot, name index and journal. */
 import { existsSync } from 'node:fs'
-import { isUrl } from '../../../store/base/url-policy.ts'
+import { isUrl } from '../../../base/url-policy.ts'
 import { checkPlace } from '../../../store/files/environment.ts'
 import { catalogFolder, historyFolder } from '../../../store/files/layout.ts'
 import { datasetStatus } from '../../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../../store/dataset/snapshot.ts'
-import { DAY_MS } from '../../../store/base/day.ts'
+import { DAY_MS } from '../../../base/day.ts'
 import { prepareAnswer } from '../../answer/answers.ts'
 import { cachedNameIndex, ifReadable } from '../../answer/registers.ts'
 import { history } from '../../operation/history.ts'

@@ -1,7 +1,7 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
 import * as z from 'zod'
-import { fetchText } from '../../../store/base/bounded-fetch.ts'
-import { parseJson } from '../../../store/base/read-body.ts'
+import { fetchText } from '../../../base/bounded-fetch.ts'
+import { parseJson } from '../../../base/read-body.ts'
 import { DEPLOYMENTS, X402_VERSION } from '../../payment/terms.ts'
 import type { Config } from '../config.ts'
 import { failed, numbered, passed, type Finding, type Subject } from './subject.ts'

@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
-import { isLoopback, toUrlHost } from '../../../store/base/url-policy.ts'
+import { isLoopback, toUrlHost } from '../../../base/url-policy.ts'
 import { FREE_BYTES_MIN, readFreeBytes } from '../../../store/files/disk-space.ts'
 import { responsesFolder } from '../../../store/files/layout.ts'
 import { checkPrivateDirectory, setPrivateModes } from '../../../store/files/private-files.ts'

@@ -1,7 +1,7 @@
 /** Checks of the response log, the keys and the backups. They change nothing. */
 import { stat } from 'node:fs/promises'
 import { readDirectory } from '../../../keys/key-files.ts'
-import { ifMissing } from '../../../store/base/error-code.ts'
+import { ifMissing } from '../../../base/error-code.ts'
 import { hasLostLog, readLastBackup } from '../../../store/backup/write.ts'
 import { logMarker } from '../../../store/log/log-owner.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'

@@ -2,7 +2,7 @@
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { Journal } from '../../../store/history/journal.ts'
-import type { Fetch } from '../../../store/base/bounded-fetch.ts'
+import type { Fetch } from '../../../base/bounded-fetch.ts'
 import type { Chain } from '../../settlement/chain/chain.ts'
 import type { Config } from '../config.ts'
 import type { startDailyRetrieval } from '../dataset.ts'

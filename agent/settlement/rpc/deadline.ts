@@ -1,5 +1,5 @@
 /** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
-import type { Timer } from '../../../store/base/runtime.ts'
+import type { Timer } from '../../../base/runtime.ts'
 
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')

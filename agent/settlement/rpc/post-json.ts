@@ -4,7 +4,7 @@
  * nor text of the reply. `fetch` takes several times as long (`bench perf`, row "paid lookup").
  */
 import { Agent, type Dispatcher } from 'undici'
-import { parseStrictJson } from '../../../store/base/strict-json.ts'
+import { parseStrictJson } from '../../../base/strict-json.ts'
 import { isTimeout } from './time-limits.ts'
 
 /** Disables the time limits of undici, because each request has one limit for its whole duration. */

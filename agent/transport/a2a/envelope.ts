@@ -3,7 +3,7 @@
  * text, two contents in one part and a missing role. It gets only the members that have an effect.
  */
 import * as z from 'zod'
-import { parseRequest } from '../../../store/base/strict-json.ts'
+import { parseRequest } from '../../../base/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault } from './errors.ts'
 
 /** Contract 4.5.2. */

@@ -4,7 +4,7 @@
  */
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
-import type { Report, Timer } from '../../../store/base/runtime.ts'
+import type { Report, Timer } from '../../../base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'

@@ -5,7 +5,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import type { Report } from '../../../store/base/runtime.ts'
+import type { Report } from '../../../base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'

@@ -1,8 +1,8 @@
 /** Reads HTTP requests: the id, the target, all values of a header, the content type, and the body up to a limit. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isJsonType } from '../../../store/base/json-type.ts'
-import { parseUrl } from '../../../store/base/url-policy.ts'
+import { isJsonType } from '../../../base/json-type.ts'
+import { parseUrl } from '../../../base/url-policy.ts'
 
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, for OPTIONS also

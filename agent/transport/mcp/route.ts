@@ -10,7 +10,7 @@ import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/requ
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../call-limits.ts'
 import { MCP_PATH } from '../../operation/endpoints.ts'
-import { parseRequest } from '../../../store/base/strict-json.ts'
+import { parseRequest } from '../../../base/strict-json.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer } from './server.ts'
 

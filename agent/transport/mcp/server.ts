@@ -1,6 +1,6 @@
 /** Creates the server of the SDK for one request, and executes tool calls. Keeps no state between requests. */
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
-import type { Report, Timer } from '../../../store/base/runtime.ts'
+import type { Report, Timer } from '../../../base/runtime.ts'
 import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { LATE } from '../call-limits.ts'

@@ -2,8 +2,8 @@
 import { setTimeout } from 'node:timers/promises'
 import pg, { type ClientBase, type Pool, type QueryResult, type QueryResultRow } from 'pg'
 import { StoreError } from '../../files/environment.ts'
-import { errorCode } from '../../base/error-code.ts'
-import type { Report } from '../../base/runtime.ts'
+import { errorCode } from '../../../base/error-code.ts'
+import type { Report } from '../../../base/runtime.ts'
 
 /** A sale waits for three statements and their repetitions. With these limits that stays below 30 s. */
 const CONNECT_MS_MAX = 2_000

@@ -30,7 +30,7 @@ import {
 } from '../record.ts'
 import type { LogPart, MoveTarget } from '../move.ts'
 import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
-import type { Report } from '../../base/runtime.ts'
+import type { Report } from '../../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../../files/environment.ts'
-import { errorCode } from '../../base/error-code.ts'
+import { errorCode } from '../../../base/error-code.ts'
 import { withPool } from './connection.ts'
 
 /** By version. */

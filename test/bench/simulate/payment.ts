@@ -1,5 +1,5 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
-import { sha256Hex } from '../../../store/base/canonical.ts'
+import { sha256Hex } from '../../../base/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'

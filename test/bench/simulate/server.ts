@@ -8,7 +8,7 @@ import { PayerReservations } from '../../../agent/sale/limits/payer-reservations
 import { SalesLimit } from '../../../agent/sale/limits/sales-limit.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
-import type { Timer } from '../../../store/base/runtime.ts'
+import type { Timer } from '../../../base/runtime.ts'
 import { FacilitatorDoubts } from '../../../agent/settlement/doubts.ts'
 import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'

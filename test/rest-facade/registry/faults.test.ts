@@ -1,7 +1,7 @@
 /** Faults of the node: the registry routes return the correct answer or 503, within the time limit. */
 import { expect } from 'chai'
 import { decodeFunctionResult, encodeFunctionResult, multicall3Abi, type Hex } from 'viem'
-import type { Timer } from '../../../store/base/runtime.ts'
+import type { Timer } from '../../../base/runtime.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import {
   passOn,

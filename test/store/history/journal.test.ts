@@ -10,7 +10,7 @@ import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKeyOf } from '../../../store/history/step.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { companyKey } from '../../../store/files/layout.ts'
-import { sha256Hex } from '../../../store/base/canonical.ts'
+import { sha256Hex } from '../../../base/canonical.ts'
 import { contentsOf } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 

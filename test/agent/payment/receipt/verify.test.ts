@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { RECEIPT_TYPE } from '../../../../agent/payment/receipt/claims.ts'
 import { readAnswer } from '../../../../agent/payment/receipt/read.ts'
 import { verifyReceipt } from '../../../../agent/payment/receipt/verify.ts'
-import { parseJson } from '../../../../store/base/read-body.ts'
+import { parseJson } from '../../../../base/read-body.ts'
 import {
   ANSWERS,
   claimsFor,

@@ -1,7 +1,7 @@
 /** The units of the last minute: never more than the maximum, and the waiting time that a refusal states. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { count, giveBack, spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
+import { count, giveBack, spend, type SlidingMinute } from '../../base/sliding-minute.ts'
 
 const MINUTE_MS = 60_000
 

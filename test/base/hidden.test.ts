@@ -1,7 +1,7 @@
 /** The set of hidden characters, compared with a second list over all of Unicode. */
 import { expect } from 'chai'
-import { escapeInvisible, hasHidden, replaceInvisible } from '../../../store/base/hidden.ts'
-import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
+import { escapeInvisible, hasHidden, replaceInvisible } from '../../base/hidden.ts'
+import { allOfUnicode, hiddenIn } from '../support/unicode.ts'
 
 const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'] as const
 

@@ -1,6 +1,6 @@
 /** Tests of the rules for URLs that may be fetched (contract 11.1). */
 import { expect } from 'chai'
-import { isUrl, mayFetch, mayFollow, upgradeToHttps } from '../../../store/base/url-policy.ts'
+import { isUrl, mayFetch, mayFollow, upgradeToHttps } from '../../base/url-policy.ts'
 
 const HTTPS = 'https://a.example'
 const LOOPBACK = 'http://127.0.0.1'

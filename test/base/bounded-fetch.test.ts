@@ -3,9 +3,9 @@ import { createServer, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { ANSWER_BYTES_MAX, fetchText, REQUEST_TIMEOUT_MS } from '../../../store/base/bounded-fetch.ts'
-import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
-import { listen, type ListeningServer } from '../../support/listen.ts'
+import { ANSWER_BYTES_MAX, fetchText, REQUEST_TIMEOUT_MS } from '../../base/bounded-fetch.ts'
+import { FACILITATOR_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
+import { listen, type ListeningServer } from '../support/listen.ts'
 
 describe('a request of the buyer', () => {
   /** Answers the next request. */

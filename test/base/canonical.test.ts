@@ -2,11 +2,11 @@
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { canonicalJson, operationDigest } from '../../../store/base/canonical.ts'
-import { namesAnotherOperation } from '../../../agent/operation/resource.ts'
-import { OPERATIONS } from '../../../agent/operation/operations.ts'
-import { toNamed, type Operation } from '../../../agent/operation/operation.ts'
-import { parseNamed } from '../../support/operations.ts'
+import { canonicalJson, operationDigest } from '../../base/canonical.ts'
+import { namesAnotherOperation } from '../../agent/operation/resource.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
+import { toNamed, type Operation } from '../../agent/operation/operation.ts'
+import { parseNamed } from '../support/operations.ts'
 
 function operation(name: string, input: unknown): Operation {
   const parsed = parseNamed(name, input)

@@ -1,7 +1,7 @@
 /** Strict JSON: the values that `JSON.parse` reads, without duplicate member names. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseStrictJson } from '../../../store/base/strict-json.ts'
+import { parseStrictJson } from '../../base/strict-json.ts'
 
 const kind = (text: string | Uint8Array) => parseStrictJson(Buffer.from(text)).kind
 
