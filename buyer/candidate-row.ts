@@ -53,10 +53,16 @@ export function candidateRows(answer: Ranking): CandidateRow[] {
     ...companyRow(candidate.company),
     score: String(candidate.score),
     reason:
-      candidate.company.company_number === answer.match?.company.company_number
-        ? ''
-        : doubtsOf(candidate, answer).join('; '),
+      candidate.company.company_number === answer.match?.company.company_number ? '' : reasonOf(candidate, answer),
   }))
+}
+
+/** One sentence: the evidence that fits, and what leaves a doubt. */
+function reasonOf(candidate: Candidate, answer: Ranking): string {
+  const { eircode_exact: isEircode, address_contains: isAddress } = candidate.signals
+  const fitting = [isEircode && 'Eircode', isAddress && 'address'].filter(Boolean)
+  const fits = fitting.length > 1 ? 'Eircode and address fit' : fitting[0] && `the ${fitting[0]} fits`
+  return [fits, doubtsOf(candidate, answer).join('; ')].filter(Boolean).join(', and ')
 }
 
 const CONFLICTS: Record<Candidate['conflicts'][number], string> = {
@@ -71,12 +77,18 @@ function doubtsOf(candidate: Candidate, { candidates, query: { name, q = '' } }:
   if (signals.address_contains === false) doubts.push('the address lacks the given text')
   if (match_type === 'fuzzy_name') doubts.push(nameDoubt(candidate, name ?? q))
   if (company.dissolved_date !== null) doubts.push(`dissolved on ${company.dissolved_date}`)
-  const best = Math.max(...candidates.flatMap((each) => (each === candidate ? [] : each.score)))
-  if (best === score) doubts.push('another company has the same score')
-  else if (score >= MATCH_SCORE_MIN && score - best < MATCH_MARGIN_MIN)
-    doubts.push(`another company has ${best} points`)
+  const rivals = candidates.filter((each) => each !== candidate && each.score >= score - MATCH_MARGIN_MIN + 1)
+  const isNear = rivals.some((each) => each.score === score) || (score >= MATCH_SCORE_MIN && rivals.length > 0)
+  if (isNear)
+    doubts.push(
+      `another company has ${rivals.some((each) => hasSameName(each, candidate)) ? 'the same' : 'a similar'} name`,
+    )
   return doubts
 }
+
+/** Without the legal form. */
+const hasSameName = (one: Candidate, other: Candidate): boolean =>
+  parseName(one.company.legal_name).core.join(' ') === parseName(other.company.legal_name).core.join(' ')
 
 /** The words that one of the names has before or after the other. Without such words, how similar they are. */
 function nameDoubt({ company: { legal_name: legal }, signals }: Candidate, asked: string): string {

@@ -45,12 +45,12 @@ describe('[14.5] an answer on a terminal', () => {
         registered_address.eircode,
         registered_date,
         String(first!.score),
-        'another company has the same score',
+        'another company has the same name',
       ]),
     )
   })
 
-  it('names the reason that decides against a candidate: words around a name, or a score that is too near', () => {
+  it('names the reason that decides against a candidate: words around a name, or a company that is too near', () => {
     const reasonsOf = (name: string, legal_name: string, ...scores: number[]) => {
       const candidateOf = (score: number, index: number) => ({
         ...first!,
@@ -69,11 +69,29 @@ describe('[14.5] an answer on a terminal', () => {
       ['Exampel Trading', 'EXAMPLE TRADING LIMITED', 'the name is only 91 % similar'],
     ] as const)
       expect(reasonsOf(query, legal, 779), query).to.deep.equal([reason])
-    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 960)).to.deep.equal([
-      'another company has 960 points',
-      'another company has 1000 points',
+    const twin = 'another company has the same name'
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 921)).to.deep.equal([twin, twin])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', twin])
+  })
+
+  it('is one sentence of what fits and what leaves a doubt, without points', () => {
+    const candidateOf = (legal_name: string, company_number: string, eircode_exact: boolean | null) => ({
+      ...first!,
+      company: { ...first!.company, legal_name, company_number },
+      score: 960,
+      match_type: 'relaxed_name' as const,
+      signals: { ...first!.signals, eircode_exact, address_contains: eircode_exact },
+    })
+    const reasonsOf = (...candidates: ReturnType<typeof candidateOf>[]) =>
+      candidateRows({ match: null, query: { name: 'Foo' }, candidates }).map(({ reason }) => reason)
+    expect(reasonsOf(candidateOf('FOO LIMITED', '1', true), candidateOf('FOO DAC', '2', null))).to.deep.equal([
+      'Eircode and address fit, and another company has the same name',
+      'another company has the same name',
     ])
-    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', 'another company has 1000 points'])
+    expect(reasonsOf(candidateOf('FOO LIMITED', '1', null), candidateOf('FOO BAR LIMITED', '2', null))).to.deep.equal([
+      'another company has a similar name',
+      'another company has a similar name',
+    ])
   })
 
   it('shows the values before and after a change in a history', () => {
