@@ -173,7 +173,7 @@ export interface Refusal {
   retryAfterSeconds?: number
   /** The `Allow` header of a 405. */
   allow?: string
-  /** Makes the body a `DataError` (contract 2.8). */
+  /** Makes the body a `DataError` (contract 2.14). */
   provenance?: { source: Source; snapshot_id: string }
 }
 
@@ -190,7 +190,7 @@ export function isBatchResult(code: RefusalCode): boolean {
   return code === 'company_not_found' || code === 'source_data_conflict'
 }
 
-/** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.8). */
+/** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.14). */
 export function isDataError(code: RefusalCode): boolean {
   return DATA_ERRORS.has(code)
 }

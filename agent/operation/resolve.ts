@@ -14,7 +14,7 @@ import {
   type Candidate,
 } from './result.ts'
 
-/** The 200 (contract 2.6). `query` repeats the canonical input. */
+/** The 200 (contract 2.7). `query` repeats the canonical input. */
 export const resolveResponseSchema = z.strictObject({
   status: z.enum(['matched', 'ambiguous', 'conflicting', 'no_match']),
   match: candidateSchema.nullable(),

@@ -78,7 +78,7 @@ export const companyMembers = companySchema.keyof().options
 
 export const RELATED_MAX = 5
 
-/** Members of a resolution about records that are no match (contract 2.6). */
+/** Members of a resolution about records that are no match (contract 2.7). */
 export const resolutionMembers = {
   differs_in: z.array(companySchema.keyof()),
   related: z

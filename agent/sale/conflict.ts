@@ -1,6 +1,6 @@
 /**
- * The body of a payment conflict (409 with a `DataError`, contract 2.8), and the refusal of a settled payment without a
- * record.
+ * The body of a payment conflict (409 with a `DataError`, contract 2.14), and the refusal of a settled payment that has
+ * no record.
  */
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'

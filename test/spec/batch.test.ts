@@ -78,7 +78,7 @@ describe('a batch', () => {
         expect(answersOperation(operationOf(looking('73848', '999', '2001')), bought.json)).to.equal(false)
       }))
 
-  it('[4.11.3] has the bodies of the single operations without what stands once in it or in the request', async () => {
+  it('[4.11.6] has the bodies of the single operations without what stands once in it or in the request', async () => {
     const inputs = [
       { name: 'Plain Fixture Limited', eircode: 't12 ab34' },
       { company_number: '2001' },
@@ -104,7 +104,7 @@ describe('a batch', () => {
     }
   })
 
-  it('[4.11.3] has a source in the items whose source is another one', async () => {
+  it('[4.11.6] has a source in the items whose source is another one', async () => {
     const asked = inDays({ company_number: '00000000', date: '2026-01-31' }, { company_number: '73848', date: TODAY })
     const { json } = await buy((payment) => rest(asked, payment))
     const { results, source, ...others } = json as unknown as Batch

@@ -1,4 +1,4 @@
-/** Paid answers are compressed if they are large and the client asks for it (contract 4.4.3). */
+/** Paid answers are compressed if they are large and the client asks for it (contract 4.4.5). */
 import { expect } from 'chai'
 import { startTestService } from '../support/service.ts'
 import { BATCH, type Operation } from '../support/transports.ts'
@@ -14,7 +14,7 @@ const batchOf = (length: number): Operation => ({
 })
 const [LARGE, SMALL] = [batchOf(40), batchOf(1)]
 
-describe('[4.4.3] the compression of paid answers', () => {
+describe('[4.4.5] the compression of paid answers', () => {
   const { get, a2a, mcp, payFor } = useService(() => startTestService())
 
   const overRest = ({ input }: Operation, payment: string | undefined, headers: Record<string, string>) =>

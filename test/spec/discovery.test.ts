@@ -44,7 +44,7 @@ describe('the metadata and the agent card', () => {
   )
 
   describe('metadata', () => {
-    it('[2.9, 4.4.1] has the members of the contract and no others', async () => {
+    it('[2.9, 2.15, 4.4.1] has the members of the contract and no others', async () => {
       const { status, json } = await get(META)
       expect(status).to.equal(200)
       const { source, snapshot_id, imported_at, ...rest } = json
@@ -142,7 +142,7 @@ describe('the metadata and the agent card', () => {
         () => true,
       )
 
-    it('[4.4.4] lists protocol, capabilities and skills', async () => {
+    it('[4.4.9] lists protocol, capabilities and skills', async () => {
       const json = await card()
       expect(json['supportedInterfaces']).to.deep.equal([
         { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -260,7 +260,7 @@ describe('the metadata and the agent card', () => {
     expect(KEY_LEAD_SECONDS * 1000).to.be.greaterThan(KEYS_REFRESH_MS + 2 * CACHE_SECONDS * 1000)
   })
 
-  it('[4.4.4] answer 404 for the card and /a2a when A2A is disabled', async () => {
+  it('[4.4.9] answer 404 for the card and /a2a when A2A is disabled', async () => {
     const disabled = await startTestService({ environment: { A2A_ENABLED: 'false' } })
     try {
       const ask = (method: string, path: string) => send({ url: disabled.url, method, path })

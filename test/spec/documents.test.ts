@@ -96,7 +96,7 @@ describe('the free documents', () => {
   }
 
   for (const path of ['/api/v1/meta', ...PATHS.filter((each) => each !== '/robots.txt')]) {
-    it(`[4.4.3] sends ${path} compressed with gzip, with the same text and the same weak ETag`, async () => {
+    it(`[4.4.5] sends ${path} compressed with gzip, with the same text and the same weak ETag`, async () => {
       const plain = await getAs('identity', path)
       expect(plain.headers).not.to.have.property('content-encoding')
       const packed = await getAs('gzip, deflate, br', path)
@@ -112,7 +112,7 @@ describe('the free documents', () => {
     })
   }
 
-  it('[4.4.4] has the time of its signature in Last-Modified of the agent card', async () => {
+  it('[4.4.9] has the time of its signature in Last-Modified of the agent card', async () => {
     const path = '/.well-known/agent-card.json'
     const { etag, 'last-modified': signed } = (await get(path)).headers
     const after = (ms: number) => new Date(Date.parse(String(signed)) + ms).toUTCString()

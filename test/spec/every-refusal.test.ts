@@ -313,7 +313,7 @@ for (const route of listRoutes(deploymentOf('testnet')).filter(({ refusals }) =>
   })
 }
 
-describe('[4.6.4] a tool of MCP', () => {
+describe('[4.6.4, 4.6.5] a tool of MCP', () => {
   const requests: Requests = {
     ...anyOperation(mcp),
     invalid: {

@@ -268,7 +268,7 @@ describe('POST /mcp', () => {
       })
     })
 
-    it('[4.6.8] lists its tools in each version that its errors name', async () => {
+    it('[4.6.9] lists its tools in each version that its errors name', async () => {
       for (const version of MCP_VERSIONS) {
         const reply =
           version === MODERN
@@ -278,7 +278,7 @@ describe('POST /mcp', () => {
       }
     })
 
-    it('[4.6.8] answers a notification with 202 and no body', async () => {
+    it('[4.6.9] answers a notification with 202 and no body', async () => {
       const { status, text, headers } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
       expect([status, text, headers['content-type']]).to.deep.equal([202, '', undefined])
     })

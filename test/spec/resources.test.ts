@@ -11,7 +11,7 @@ import { registerRow, toCsv } from '../support/register.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { useService } from '../support/use-service.ts'
 
-describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.8, 2.11, 2.12] the objects of the contract', () => {
+describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.11, 2.12, 2.14, 2.16] the objects of the contract', () => {
   const { get, lookup, buy } = useService(async () => {
     const path = join(await makeTemporaryDirectory(), 'companies.csv')
     const full = registerRow({ company_num: '000073848', company_name: 'PLAIN FIXTURE LIMITED' })

@@ -68,7 +68,7 @@ describe('a search over REST', () => {
     }
   }
 
-  describe('[4.2.1, 4.2.3] answers the query', () => {
+  describe('[4.2.1, 4.2.2, 4.2.3] answers the query', () => {
     for (const [query, code, rule] of REFUSED) {
       it(`${query.length > 60 ? `${query.slice(0, 60)}… (${query.length})` : query}: ${code}`, () =>
         expectAnswer(query, code, rule))

@@ -98,7 +98,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[4.1.1, 4.2.1] refuse a GET request with a body', () => {
+  describe('[4.1.1, 4.2.2] refuse a GET request with a body', () => {
     const BODIES: Record<string, Partial<RawRequest>> = {
       'of known length': { body: MARK },
       'in chunks': { body: MARK, chunked: true },

@@ -1,4 +1,4 @@
-/** What answers with candidates say of themselves: explanation, next, differs_in and related (contract 2.6, 12.5). */
+/** What answers with candidates say of themselves: explanation, next, differs_in and related (contract 2.13, 12.5). */
 import { expect } from 'chai'
 import { openTestRegister, type TestRegister } from '../../support/companies.ts'
 
@@ -12,7 +12,7 @@ const ROWS = [
   { number: '7', name: 'OMEGA SAMPLE TRADING LIMITED' },
 ]
 
-describe('[2.6, 12.5] an answer with candidates', () => {
+describe('[2.6, 2.7, 2.13, 12.5] an answer with candidates', () => {
   let register: TestRegister
   before(async () => void (register = await openTestRegister(ROWS)))
   after(() => register.close())

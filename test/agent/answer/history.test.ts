@@ -98,7 +98,7 @@ describe('the operations on earlier files', () => {
   after(() => history.close())
 
   describe('history', () => {
-    it('[2.11] has each state with the files that had it, oldest first, and the changed fields', () => {
+    it('[2.16] has each state with the files that had it, oldest first, and the changed fields', () => {
       const seen = history.versions({ company_number: '7' }).map(({ state, first_seen, last_seen, changed }) => ({
         state,
         days: [first_seen.date, last_seen?.date ?? null],
@@ -113,7 +113,7 @@ describe('the operations on earlier files', () => {
       ])
     })
 
-    it('[2.11] has the company of a present version only, and the snapshots of its files', () => {
+    it('[2.16] has the company of a present version only, and the snapshots of its files', () => {
       const versions = history.versions({ company_number: '7' })
       expect(versions.map((version) => version.company)).to.deep.equal([FIRST, SECOND, null, null, SECOND])
       expect(versions[1]?.first_seen.snapshot_id).to.equal(snapshotIdOf(FILES[1]!))
@@ -189,12 +189,12 @@ describe('the operations on earlier files', () => {
       ['9999-12-31', 'date_not_covered', 5],
       ['2026-01-05', 'source_data_conflict', 2],
     ] as const) {
-      it(`[4.9.1] refuses ${date} with ${code}`, () => {
+      it(`[4.9.2] refuses ${date} with ${code}`, () => {
         expect(asOf(date)).to.include({ code, snapshot_id: snapshotIdOf(FILES[at]!) })
       })
     }
 
-    it('[4.9.1] refuses a company that the file of the day lacks', () => {
+    it('[4.9.2] refuses a company that the file of the day lacks', () => {
       expect(asOf('2026-01-05', '8')).to.include({ code: 'company_not_found', snapshot_id: snapshotIdOf(FILES[2]!) })
       expect(asOf('2026-01-06', '99')).to.include({ code: 'company_not_found', snapshot_id: snapshotIdOf(FILES[4]!) })
     })
@@ -211,7 +211,7 @@ describe('the operations on earlier files', () => {
       '2026-01-06 10 changed',
     ]
 
-    it('[4.10.1] are in the order of day, file and number, without the companies of the oldest file', () => {
+    it('[4.10.4] are in the order of day, file and number, without the companies of the oldest file', () => {
       expect(history.changes({ since: '2020-01-01' }).map(brief)).to.deep.equal(ALL)
     })
 
@@ -267,7 +267,7 @@ describe('the operations on earlier files', () => {
       })
     })
 
-    it('[4.10.1] refuses a range without a recorded day', () => {
+    it('[4.10.4] refuses a range without a recorded day', () => {
       for (const range of [{ since: '2026-01-08' }, { since: '2020-01-01', until: '2026-01-01' }])
         expect(history.ask('changes', range)).to.include({ code: 'date_not_covered' })
     })
@@ -344,7 +344,7 @@ describe('the operations on earlier files', () => {
       expect(asOf('2026-01-07')).to.have.nested.property('company.legal_name', 'SECOND LIMITED')
     })
 
-    it('[4.10.1] have no change from or to an erased version', () => {
+    it('[4.10.4] have no change from or to an erased version', () => {
       const numbers = erased.changes({ since: '2026-01-02' }).map(({ company_number }) => company_number)
       expect(numbers).to.deep.equal(['8', '10'])
     })

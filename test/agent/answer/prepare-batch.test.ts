@@ -36,7 +36,7 @@ describe('the items of a batch', () => {
       enter: async () => ({ [Symbol.dispose]: () => undefined }),
     })
 
-  it('[4.11.3] are read from one snapshot, which is closed only afterwards', async () => {
+  it('[4.11.6] are read from one snapshot, which is closed only afterwards', async () => {
     let closed = false
     const prepared = prepare(lookups('1', '10', '11'), { now: ticking(5) })
     // The snapshot is held when the batch has its place.
@@ -50,7 +50,7 @@ describe('the items of a batch', () => {
     await close
   })
 
-  it('[4.11.3] are read from one state of the journal, which is pinned once and then released', async () => {
+  it('[4.11.6] are read from one state of the journal, which is pinned once and then released', async () => {
     const directory = await makeTemporaryDirectory()
     const entries = { '7': { ...SYNTHETIC_COMPANY, company_number: '7' } }
     await recordFiles(directory, [{ updated: '2026-01-02', entries }])

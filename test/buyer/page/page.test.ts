@@ -242,7 +242,7 @@ describe('the page', () => {
     })
   })
 
-  describe('[4.4.14] the account of the sandbox', () => {
+  describe('[4.4.16] the account of the sandbox', () => {
     const sign = (body: unknown, headers: { Origin?: string }, url = service.url) =>
       send({
         url,
