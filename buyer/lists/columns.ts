@@ -3,9 +3,17 @@ import type { Company } from '../../store/dataset/company.ts'
 import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../candidate-row.ts'
 import { toText, type Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
-import type { RowCells, RowResult } from './rows.ts'
+import type { RowResult } from './rows.ts'
 
-export type Columns<Field extends string> = Partial<Record<Field, number>>
+/** A number from 1, or what a person has named: a header, or a number if no header is equal. */
+export type ColumnName = string | number
+/** The column of each field, or several that are one text. */
+export type ColumnNames<Field extends string> = Partial<Record<Field, ColumnName | readonly ColumnName[] | undefined>>
+/** What a person names to leave a field out, unless a column has this header. */
+export const NO_COLUMN = 'none'
+
+/** From 0. */
+export type Columns<Field extends string> = Partial<Record<Field, number[]>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300
@@ -13,9 +21,11 @@ const SHOWN_MAX = 300
 /** Spaces of every kind, such as the no-break space in a header of Excel, are equal. */
 export const toName = (cell: Cell | string) => toText(cell).normalize('NFC').replaceAll(/\s+/g, ' ').trim()
 
-/** @param names the header or the number, from 1, of each column */
+export const namesOf = (names: ColumnName | readonly ColumnName[] = []): readonly ColumnName[] =>
+  typeof names === 'object' ? names : [names]
+
 export function findColumns<Field extends string>(
-  names: Partial<Record<Field, string>>,
+  names: ColumnNames<Field>,
   firstRow: readonly Cell[],
   hasHeader: boolean,
 ): Columns<Field> {
@@ -23,48 +33,33 @@ export function findColumns<Field extends string>(
   const fail = (message: string): never => {
     throw new TableError(message, { argument: 'column' })
   }
-  const find = (name: string) => {
-    const named = hasHeader ? headers.indexOf(toName(name)) : -1
-    if (hasHeader && headers.lastIndexOf(toName(name)) !== named)
+  const find = (name: ColumnName) => {
+    const isNamed = hasHeader && typeof name === 'string'
+    const named = isNamed ? headers.indexOf(toName(name)) : -1
+    if (isNamed && headers.lastIndexOf(toName(name)) !== named)
       fail(`The file has several columns named ${name}. Give the number of one of them, from 1`)
-    const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named
+    const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(String(name)) ? Number(name) - 1 : named
     if (index >= 0 && index < headers.length) return index
-    const known = hasHeader
-      ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}`
-      : `It has ${headers.length} columns`
-    return fail(`The file has no column ${name}. ${known}`)
+    return fail(`The file has no column ${name}. ${describeColumns(headers, hasHeader)}`)
   }
   return Object.fromEntries(
-    Object.entries<string | undefined>(names).flatMap(([field, name]) =>
-      name === undefined ? [] : [[field, find(name)]],
-    ),
+    Object.entries<ColumnName | readonly ColumnName[] | undefined>(names).flatMap(([field, given]) => {
+      const found = namesOf(given).map(find)
+      return found.length === 0 ? [] : [[field, found]]
+    }),
   ) as Columns<Field>
 }
 
+const describeColumns = (headers: readonly string[], hasHeader: boolean) =>
+  hasHeader ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}` : `It has ${headers.length} columns`
+
 export const readCells = <Field extends string>(row: readonly Cell[], columns: Columns<Field>) =>
   Object.fromEntries(
-    Object.entries<number | undefined>(columns).map(([field, index]) => [field, toText(row[index ?? -1])]),
+    Object.entries<readonly number[] | undefined>(columns).map(([field, found = []]) => {
+      const texts = found.map((index) => toText(row[index]))
+      return [field, texts.length > 1 ? texts.filter((text) => text.trim() !== '').join(', ') : (texts[0] ?? '')]
+    }),
   ) as Partial<Record<Field, string>>
-
-/** The columns that are read, with their usual headers. The last one that fits counts. */
-const USUAL: readonly [field: keyof RowCells, header: RegExp][] = [
-  ['name', /name|company|supplier|customer|vendor|client/i],
-  ['company_number', /number|cro|\bno\b|reg/i],
-  ['eircode', /eircode|post/i],
-  ['address', /address/i],
-]
-
-const fieldOf = (cell: Cell) => USUAL.findLast(([, header]) => header.test(toText(cell)))?.[0]
-
-/** The first column of each field. Without a usual header, the first column is that of the names. */
-export function proposeColumns(header: readonly Cell[]): RowCells {
-  const columns: RowCells = {}
-  for (const [at, cell] of header.entries()) {
-    const field = fieldOf(cell)
-    if (field) columns[field] ??= String(at + 1)
-  }
-  return columns.name || columns.company_number ? columns : { ...columns, name: '1' }
-}
 
 const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
 const ADDRESS_LINES = 4

@@ -13,7 +13,6 @@ import { setUsedOptions, SOLD } from '../help.ts'
 import { refuse, type Client } from '../target.ts'
 import { exitStatusOf } from '../library/outcome.ts'
 import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
-import type { RowCells } from './rows.ts'
 
 const RECONCILE_HELP = `
 Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
@@ -29,7 +28,7 @@ After Ctrl-C, a failure or a crash the same command continues, and pays nothing 
 OUT.purchases or name another --out.
 
 Example:
-  reconcile suppliers.csv --column Supplier --eircode-column Postcode --review review.csv --max-total 50.00`
+  reconcile suppliers.csv --review review.csv --max-total 50.00`
 
 const WATCH_HELP = `
 The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
@@ -47,6 +46,8 @@ const FILE = 'a CSV, or an .xlsx file'
 const parseReportName = (text: string) =>
   matching(/(?<!\.xlsx)$/i, 'Its name must end with one of .csv, .tsv, .json.')(parseTableName(text))
 
+const collect = (column: string, columns: readonly string[] = []) => [...columns, column]
+
 /** The options and arguments that both commands have. */
 const addPayOptions = (command: Command) =>
   command.option('--yes', 'pay without a question').option('--dry-run', 'only say the price')
@@ -56,10 +57,13 @@ export function addLists(parent: Command, client: Client): void {
     .command('reconcile')
     .description('Buy a decision for each row of a spreadsheet')
     .argument('<file>', FILE)
-    .requiredOption('--column <column>', 'the column of the names: its header, or its number from 1')
-    .option('--number-column <column>', 'the column of the company numbers')
-    .option('--eircode-column <column>', 'the column of the Eircodes, as evidence')
-    .option('--address-column <column>', 'the column of a part of the address, as evidence')
+    .option(
+      '--column <column>',
+      'the column of the names: its header, its number from 1, or none; by default it is found',
+    )
+    .option('--number-column <column>', 'that of the company numbers, likewise')
+    .option('--eircode-column <column>', 'that of the Eircodes, as evidence')
+    .option('--address-column <column>', 'that of the address, as evidence; repeat it to join several', collect)
   addTableOptions(reconcileCommand)
     .option(
       '--out <file>',
@@ -100,10 +104,10 @@ export function addLists(parent: Command, client: Client): void {
 }
 
 interface ReconcileOptions extends ListOptions {
-  column: string
+  column?: string
   numberColumn?: string
   eircodeColumn?: string
-  addressColumn?: string
+  addressColumn?: string[]
   out?: string
   review?: string
   batch?: boolean
@@ -113,7 +117,7 @@ async function reconcile(command: Command, client: Client, file: string, options
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const ends = /(?:\.csv|(\.xlsx))?$/i
   const { review, out = file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`) } = options
-  const columns = { name, company_number, eircode, address } as RowCells
+  const columns = { name, company_number, eircode, address }
   const written = { '--out': out, '--review': review }
   const input = await readListInput(command, client, { file, options, columns, written })
   const { reconcileFile } = await import('./reconcile-file.ts')

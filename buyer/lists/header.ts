@@ -1,8 +1,9 @@
 /** Finds the header of a list. The commands and the page ask a person if it is in doubt. Runs in browsers too. */
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
-import { normaliseText, parseName } from '../../store/index/normalise-name.ts'
+import { parseName } from '../../store/index/normalise-name.ts'
 import { isBlank, toText, type Cell } from '../table/cell.ts'
 import { ROWS_ABOVE_MAX } from '../table/read-table.ts'
+import { readHeading } from './headings.ts'
 
 export interface ProposedHeader {
   /** From 1, or 0 without a header. */
@@ -11,23 +12,10 @@ export interface ProposedHeader {
   doubt?: string | undefined
 }
 
-const ENTITY =
-  '(?:company|companies|legal entity|entity|entities|business|customer|client|vendor|supplier|creditor|debtor|trader|payee|organi[sz]ation)s?'
-const OF_WHAT = `(?:${ENTITY}|co|account|contact|legal|trading|registered|registration|register|reg|cro|crn|vat|tax|invoice|billing|postal)`
-const VALUE =
-  '(?:(?:first |last |full |short )?name|number|no|num|nr|id|code|ref|reference|(?:office )?address(?: line)?|addr|eir ?code|post ?code|zip|town|city|county|country|e ?mail|phone|telephone|tel|type|status|date)s?'
-/** A whole cell. A company can have the word Company in its name, and no company has the name Company. */
-const HEADING = new RegExp(
-  `^(?:${ENTITY}|cro|crn|surname|registered office|name of (?:the )?${ENTITY}|(?:${OF_WHAT} ?)*${VALUE}(?: ?${VALUE})?(?: ?[0-9])?)$`,
-)
-const HEADING_CHARACTERS_MAX = 40
-
+/** `D02 X285`, `D6W-A5V6`, `d02x285`. */
+export const EIRCODE = /^\s*[a-z]\d[\dw][\s-]?[\da-z]{4}\s*$/i
 /** A number, a date or an amount, a date with the name of its month, and an Eircode. */
-const VALUES = [
-  /^[^\p{L}]*\p{N}[^\p{L}]*$/u,
-  /^\d{1,2}[\s./-]\p{L}{3,9}[\s./-]\d{2,4}$/u,
-  /^[a-z]\d[\dw][\s-]?[\da-z]{4}$/i,
-]
+const VALUES = [/^[^\p{L}]*\p{N}[^\p{L}]*$/u, /^\d{1,2}[\s./-]\p{L}{3,9}[\s./-]\d{2,4}$/u, EIRCODE]
 
 /** `value`: what a header does not have, also a name with a legal form. */
 type Kind = 'blank' | 'heading' | 'value' | 'text'
@@ -36,7 +24,7 @@ function kindOf(cell: Cell | undefined): Kind {
   if (isBlank(cell)) return 'blank'
   if (typeof cell !== 'string') return 'value'
   const text = cell.trim()
-  if (text.length <= HEADING_CHARACTERS_MAX && HEADING.test(normaliseText(text.replace(/\(.*\)/, '')))) return 'heading'
+  if (readHeading(text)) return 'heading'
   const isValue = VALUES.some((value) => value.test(text)) || readTypedNumber(text) || parseName(text).suffix !== ''
   return isValue ? 'value' : 'text'
 }

@@ -9,6 +9,7 @@ import type { Table } from '../table/read-table.ts'
 import { decoderOf, ENCODINGS } from '../table/decode-text.ts'
 import { TableError } from '../table/table-error.ts'
 import { readPrivateKey } from '../library/private-key.ts'
+import { namesOf, NO_COLUMN, type ColumnNames } from './columns.ts'
 import { proposeHeader } from './header.ts'
 
 /** The options of both commands of lists. */
@@ -63,7 +64,8 @@ async function findHeaderRow(
 ): Promise<number> {
   if (header === false) return 0
   if (headerRow !== undefined) return headerRow
-  if (Object.values(columns).some((name) => name !== undefined && !/^[0-9]+$/.test(name))) return 1
+  const named = Object.values(columns).flatMap((names) => namesOf(names).map(String))
+  if (named.some((name) => name !== NO_COLUMN && !/^[0-9]+$/.test(name))) return 1
   const { row, doubt } = proposeHeader(rows)
   if (doubt === undefined || (await context.confirm(`${doubt}. Is it one?`))) return row
   return refuse(command, `${doubt}. Add --header-row ${row} or --no-header`)
@@ -92,8 +94,7 @@ export type ListInput = Awaited<ReturnType<typeof readListInput>>
 interface Given {
   file: string
   options: ListOptions
-  /** The header or the number, from 1, of each column. */
-  columns: Record<string, string | undefined>
+  columns: ColumnNames<string>
   /** The files that the command writes, by their options. */
   written: Record<string, string | undefined>
 }

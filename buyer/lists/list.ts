@@ -3,7 +3,18 @@ import { isBlank, toText, type Cell } from '../table/cell.ts'
 import { ROWS_ABOVE_MAX, type Table } from '../table/read-table.ts'
 import { TableError } from '../table/table-error.ts'
 import { formOf } from '../table/table-name.ts'
-import { addedFields, addedHeader, findColumns, readCells, toName, uniqueNames, type Columns } from './columns.ts'
+import {
+  addedFields,
+  addedHeader,
+  findColumns,
+  namesOf,
+  readCells,
+  toName,
+  uniqueNames,
+  type ColumnName,
+  type ColumnNames,
+  type Columns,
+} from './columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -26,12 +37,14 @@ export interface List {
 /** Lines with too many fields that an error names. */
 const LINES_SHOWN = 5
 
-/**
- * @param columns the header or the number, from 1, of each column
- * @param headerRow from 1, or 0 without a header
- * @throws TableError if a column is missing or a row has more cells than the header
- */
-export function readList(table: Table, { columns, headerRow }: { columns: RowCells; headerRow: number }): List {
+export interface ReadListOptions {
+  columns: ColumnNames<keyof RowCells>
+  /** From 1, or 0 without a header. */
+  headerRow: number
+}
+
+/** @throws TableError if a column is missing or a row has more cells than the header */
+export function readList(table: Table, { columns, headerRow }: ReadListOptions): List {
   const found = locateColumns(table.rows, columns, headerRow)
   const header = headerRow === 0 ? undefined : table.rows[headerRow - 1]
   const rows = fitRows(table, headerRow).map((row, index) => {
@@ -46,15 +59,15 @@ export function readList(table: Table, { columns, headerRow }: { columns: RowCel
 /** Finds the columns of a list. An error proposes the row that has their names. */
 export function locateColumns<Field extends string>(
   rows: readonly Cell[][],
-  columns: Partial<Record<Field, string>>,
+  columns: ColumnNames<Field>,
   headerRow: number,
 ): Columns<Field> {
   try {
     return findColumns(columns, rows[Math.max(0, headerRow - 1)] ?? [], headerRow > 0)
   } catch (cause) {
-    const names = Object.values<string | undefined>(columns).flatMap((name) =>
-      name === undefined ? [] : [toName(name)],
-    )
+    const names = Object.values<ColumnName | readonly ColumnName[] | undefined>(columns)
+      .flatMap((each) => namesOf(each))
+      .map((name) => toName(String(name)))
     const other = rows
       .slice(0, ROWS_ABOVE_MAX)
       .findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))

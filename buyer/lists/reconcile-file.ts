@@ -7,6 +7,7 @@ import type { CommandContext, CommandResult } from '../../agent/command-line/con
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { showUsdc } from '../amounts.ts'
 import type { Cell } from '../table/cell.ts'
+import { TableError } from '../table/table-error.ts'
 import { writeTable } from '../table/table-file.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
@@ -14,20 +15,21 @@ import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { committedAmount, paidAmount } from '../library/purchase-state.ts'
-import { decisionOf } from './columns.ts'
+import { decisionOf, namesOf, type ColumnNames } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { readPurchasedRows, rowKey } from './purchased-rows.ts'
 import type { ListInput } from './list-input.ts'
+import { correctColumns, describeColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
 import { readChoices, writeReview } from './review.ts'
 import { needsReview, type RowCells } from './rows.ts'
 import { openListBuyer, runList, type BoughtRow } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
   out: string
-  /** The header or the number, from 1, of each column. */
-  columns: RowCells
+  /** What a person has named, instead of what is proposed. */
+  columns: ColumnNames<keyof RowCells>
   /** The file of the rows that need a person. */
   review: string | undefined
   /** Micro-USDC for the list, earlier runs included. */
@@ -42,14 +44,12 @@ interface ReconcileOptions extends ListInput {
  */
 export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
-  const { file, out, review, isDryRun } = options
+  const { out, review, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
-  const list = readList(options.table, options)
-  if (list.rows.length === 0) throw new Error(`${file} has no rows`)
+  const list = openList(context, options)
   const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
   const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
   if (unused > 0) print(`Numbers in ${review} that belong to no row of the list with these columns: ${unused}.`)
-  warnOfNumbers(context, options, list)
   // The purchases of a list. Without them the list is bought again.
   const folder = `${out}.purchases`
   const storage = folderStorage(folder)
@@ -98,6 +98,20 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   return status
 }
 
+/** Reads the list by the columns that are proposed or named, and says which they are. */
+function openList({ print }: CommandContext, { file, table, headerRow, columns: given }: ReconcileOptions): List {
+  const { rows } = table
+  if (rows.length <= headerRow) throw new Error(`${file} has no rows`)
+  const header = headerRow === 0 ? undefined : rows[headerRow - 1]
+  const columns = correctColumns(proposeColumns(rows, headerRow), given, { rows, headerRow })
+  if (columns.name === undefined && columns.company_number === undefined)
+    throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
+  print(`Columns: ${describeColumns(columns, header)}.`)
+  const list = readList(table, { columns, headerRow })
+  warnOfNumbers(print, columns, list)
+  return list
+}
+
 /** The results of a run. */
 interface Found {
   counts: Map<string, number>
@@ -135,14 +149,16 @@ async function* resultRows(
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
-function warnOfNumbers({ print }: CommandContext, { columns }: ReconcileOptions, { rows }: List): void {
-  if (columns.company_number === undefined) return
-  const named = rows.filter(({ kind }) => kind !== 'empty')
+function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyof RowCells>, list: List): void {
+  const [column] = namesOf(columns.company_number)
+  if (column === undefined) return
+  const named = list.rows.filter(({ kind }) => kind !== 'empty')
   const without = named.filter(
     ({ operation }) => operation && !Object.hasOwn(operation.input as object, 'company_number'),
   )
   if (without.length * 2 <= named.length) return
-  print(`${without.length} of ${named.length} rows have no usable number in the column ${columns.company_number}.`)
+  const title = titleOf(column, list.header)
+  print(`${without.length} of ${named.length} rows have no usable number in the column ${title}.`)
   print('They are resolved by their names. The column "notes" says what was not read.')
 }
 

@@ -39,6 +39,7 @@ const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
 /** An error of a spreadsheet, and what databases and people write for nothing. */
 const ABSENT = /^(?:#(?:N\/A|GETTING_DATA|[A-Z/0]+[!?])|null|n\/a|[-–—])$/i
+export const isAbsent = (text: string): boolean => ABSENT.test(text)
 
 /** What a row asks for: a lookup if it has only a number, else a resolution. */
 export function parseRow(cells: RowCells): ParsedRow {
@@ -51,7 +52,7 @@ export function parseRow(cells: RowCells): ParsedRow {
   for (const [name, text = ''] of Object.entries(cells)) {
     const field = name as keyof RowCells
     if (text.trim() !== '') input[field] = text.trim()
-    if (ABSENT.test(input[field] ?? '')) leaveOut(field)
+    if (isAbsent(input[field] ?? '')) leaveOut(field)
   }
   const number = input.company_number
   const digits = readTypedNumber(number ?? '')?.digits

@@ -6,8 +6,9 @@ import { ENCODINGS } from '../table/decode-text.ts'
 import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../table/read-table.ts'
 import { encodeTable } from '../table/write-table.ts'
 import { TableError } from '../table/table-error.ts'
-import { decisionOf, proposeColumns } from '../lists/columns.ts'
+import { decisionOf, namesOf, type ColumnNames } from '../lists/columns.ts'
 import { proposeHeader } from '../lists/header.ts'
+import { NO_COLUMNS, proposeColumns } from '../lists/propose-columns.ts'
 import { readList, resultCells, resultHead, type List } from '../lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../lists/plan.ts'
 import { listPurchases, paidAmount } from '../library/purchase-state.ts'
@@ -34,7 +35,7 @@ interface Given extends ReadOptions {
   bytes: Uint8Array<ArrayBuffer>
   /** From 1, or 0 without a header. */
   headerRow?: number
-  columns?: RowCells | undefined
+  columns?: ColumnNames<keyof RowCells> | undefined
   /** The numbers of companies, by the review keys of rows. */
   decided: Map<string, string>
 }
@@ -78,7 +79,7 @@ async function read(given: Given): Promise<void> {
       if (isNewest()) askHeader(given, doubt, cells.rows.length)
       return
     }
-    const { columns = proposeColumns(cells.rows[headerRow - 1] ?? []) } = given
+    const { columns = proposeColumns(cells.rows, headerRow) } = given
     const list = readList(cells, { columns, headerRow })
     if (list.rows.length > ROWS_MAX)
       throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
@@ -104,12 +105,19 @@ function preview(given: Given, list: List, plan: Plan): void {
     create('div', { class: 'actions' }, [
       given.encoding && chooseEncoding(given),
       choice('Header', headerRow, ['none', ...heads], (at) => again({ headerRow: at, columns: undefined })),
-      (['name', 'company_number', 'eircode', 'address'] as const).map((field) =>
-        choice(toHead(toWords(field)), Number(columns[field] ?? 0), ['not read', ...titles], (at) => {
-          again({ columns: { ...columns, [field]: at === 0 ? undefined : String(at) } })
-        }),
-      ),
+      (['name', 'company_number', 'eircode', 'address'] as const).map((field) => {
+        const chosen = namesOf(columns[field]).map(Number)
+        const joined = chosen.length > 1 ? [chosen.map((at) => titles[at - 1]).join(' + ')] : []
+        const at = joined.length > 0 ? titles.length + 1 : (chosen[0] ?? 0)
+        return choice(toHead(toWords(field)), at, ['not read', ...titles, ...joined], (column) => {
+          const change = column > titles.length ? columns[field] : column
+          again({ columns: { ...columns, [field]: change === 0 ? undefined : change } })
+        })
+      }),
     ]),
+    ...(columns.name === undefined && columns.company_number === undefined
+      ? [paragraph(`${NO_COLUMNS}. Choose one.`, 'fault')]
+      : []),
     ...announce(list, plan),
     table(titles, shown),
   )

@@ -111,6 +111,25 @@ describe('[15.11] the command client reconcile', function () {
     expect(await readFile(out, 'utf8')).to.equal(text)
   })
 
+  it('[15.14] proposes the columns, and looks up a list of numbers', async () => {
+    const lookups = [73848, 1002].map(() => 'matched').join()
+    for (const [text, columns, decisions] of [
+      [
+        'Supplier No,Supplier Name,CRO Number\n1002,Plain Fixture Ltd,73848\n',
+        'name = Supplier Name, company_number = CRO Number',
+        'matched',
+      ],
+      ['73848\n1002\n', 'company_number = column 1', lookups],
+    ] as const) {
+      await writeFile(file, text)
+      const { lines, code } = await run(['--yes', '--out', `${out}.csv`])
+      expect([code, lines[0]]).to.deep.equal([0, `Columns: ${columns}.`])
+      if (decisions === lookups) expect(lines.join()).to.contain('At most 0.002 USDC')
+      const written = await readFile(`${out}.csv`, 'utf8')
+      expect(written.match(/matched/g)?.join()).to.equal(decisions)
+    }
+  })
+
   it('reads other separators, Windows-1252 and rows without a header', async () => {
     await writeFile(
       file,
@@ -236,7 +255,7 @@ describe('[15.11] the command client reconcile', function () {
       const { code, text } = await run([...args, '--header-row', '3'])
       expect([code, text]).to.deep.equal([
         0,
-        '1 rows, 1 different ones to buy: 0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid on eip155:84532.',
+        'Columns: name = name.\n1 rows, 1 different ones to buy: 0 paid, 0 open, 1 to pay.\nAt most 0.002 USDC will be paid on eip155:84532.',
       ])
       expect(await purchases()).to.deep.equal([])
     })
@@ -250,12 +269,23 @@ describe('[15.11] the command client reconcile', function () {
         'error: Row 1 is perhaps a header: Gamma Sample Company. Add --header-row 1 or --no-header (add --help for usage)\n',
       ])
       const rowsOf = async (more: string[], change: Partial<CliContext> = {}) =>
-        /^\d+(?= rows)/.exec((await run([...args, ...more], change)).text)?.[0]
+        /^\d+(?= rows)/m.exec((await run([...args, ...more], change)).text)?.[0]
       expect(await rowsOf([], { confirm: async () => true })).to.equal('2')
       expect(await rowsOf(['--header-row', '1'])).to.equal('2')
       expect(await rowsOf(['--no-header'])).to.equal('3')
       await writeFile(file, 'Gamma Sample Finance Designated Activity Company\nPlain Fixture Ltd\n')
       expect(await rowsOf([])).to.equal('2')
+    })
+
+    it('[15.14] without a column of names or numbers, with exit status 2, and takes one that is named', async () => {
+      await writeFile(file, 'First Name,Surname,Remark\nPlain,Fixture,7\n')
+      const { code, stderr } = await run(['--dry-run'])
+      expect([code, stderr]).to.deep.equal([
+        2,
+        'error: No column of names or of company numbers is certain. Name one with --column or --number-column ' +
+          '(add --help for usage)\n',
+      ])
+      expect((await run(['--dry-run', '--column', 'Surname'])).text).to.contain('Columns: name = Surname.')
     })
 
     it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {

@@ -179,7 +179,10 @@ describe('[15.14] the table of a list', () => {
 
   it('finds columns whose headers have no-break or repeated spaces', () => {
     const header = ['A', ' Company\u00a0 Number ']
-    expect(findColumns({ number: 'Company Number', other: '1' }, header, true)).to.deep.equal({ number: 1, other: 0 })
+    expect(findColumns({ number: 'Company Number', other: '1' }, header, true)).to.deep.equal({
+      number: [1],
+      other: [0],
+    })
     expect(() => findColumns({ number: 'Number' }, header, true)).to.throw(/Its columns are: A \| Company Number$/)
     expect(() => findColumns({ number: 'A' }, ['A', 'B', ' A'], true)).to.throw(/several columns named A/)
   })
