@@ -21,16 +21,11 @@ export function toReadable(operation: string, answer: unknown): string[] | undef
 const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
   lookup: ({ company }: { company: Company }) => toCard(company),
   as_of: ({ company }: { company: Company }) => toCard(company),
-  search: (answer: SearchResponse) =>
-    answer.candidates.length === 0 ? ['No company has a similar name.'] : toRanking(answer),
+  search: (answer: SearchResponse) => [answer.explanation, ...toRanking(answer)],
   resolve: (answer: ResolveResponse) => {
     const { status, match } = answer
     const verdict = match ? `${status}: ${match.company.company_number} ${match.company.legal_name}` : status
-    const others = answer.related.map(({ company_number, legal_name, relation }) =>
-      [relation.replace('_', ' '), company_number, legal_name].join('  '),
-    )
-    const ranking = answer.candidates.length === 0 ? [] : toRanking(answer)
-    return [verdict, answer.explanation, ...ranking, ...others]
+    return [verdict, answer.explanation, ...toRanking(answer), ...toTable(otherRows(answer))]
   },
   history: ({ versions, complete_since }: HistoryResponse) => [
     ...toTable(versions.map(versionCells), VERSION_HEADS),
@@ -93,11 +88,27 @@ function toCard(company: Company): string[] {
   return toTable(rows.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, value]])))
 }
 
-const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] =>
-  toTable(
-    candidateRows(answer).map((row) => CANDIDATE_COLUMNS.map((column) => row[column])),
-    [...CANDIDATE_COLUMNS],
-  )
+const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] => {
+  const rows = candidateRows(answer).map((row) => CANDIDATE_COLUMNS.map((column) => row[column]))
+  return rows.length === 0 ? [] : toTable(rows, [...CANDIDATE_COLUMNS])
+}
+
+const RELATIONS = {
+  same_name: 'has the same name',
+  similar: 'has a similar name',
+  former_name: 'had this name until',
+  removed: 'in the register until',
+}
+
+/** The records of a resolution that are no candidates: number, name, and how each is related. */
+export const otherRows = ({ related, past }: Pick<ResolveResponse, 'related' | 'past'>): string[][] => [
+  ...related.map(({ company_number, legal_name, relation }) => [company_number, legal_name, RELATIONS[relation]]),
+  ...(past?.companies ?? []).map(({ company_number, legal_name, relation, until }) => [
+    company_number,
+    legal_name,
+    `${RELATIONS[relation]} ${until}`,
+  ]),
+]
 
 /** Columns of equal width. */
 export function toTable(rows: readonly string[][], header?: string[]): string[] {

@@ -4,6 +4,7 @@ import { parseName } from '../../store/index/normalise-name.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from './search/by-number.ts'
 import { findInRegisters, type CompanyQuery } from './search/find-companies.ts'
+import { findPast } from './past.ts'
 import { explainResolution, explainSearch } from './explain.ts'
 import type { Register } from './search/register.ts'
 import type { lookup } from '../operation/lookup.ts'
@@ -87,9 +88,10 @@ function withExplanation(
 ): ReturnType<typeof answerResolve> {
   const { candidates } = answer
   const explanation = explainResolution({ status, query, ...answer }, registersFor(query, context), context.now)
+  const match = matchOf({ status, candidates })
   return {
     kind: 'computed',
-    answer: { status, match: matchOf({ status, candidates }), query, ...explanation, ...answer },
+    answer: { status, match, query, ...explanation, past: findPast(query, context), ...answer },
   }
 }
 

@@ -8,7 +8,7 @@ import { openQueryBudgets } from '../../store/index/operation-budget.ts'
 import type { ResolveResponse } from '../operation/resolve.ts'
 import type { SearchResponse } from '../operation/search.ts'
 import {
-  companyMembers,
+  companyMemberSchema,
   MATCH_MARGIN_MIN,
   MATCH_SCORE_MIN,
   RELATED_MAX,
@@ -19,7 +19,7 @@ import { ADDRESS_SCORE, EIRCODE_SCORE } from './search/candidate.ts'
 import { findEqualNames } from './search/equal-names.ts'
 import { findInRegisters } from './search/find-companies.ts'
 import type { Register } from './search/register.ts'
-import { parseQueryName } from './search/typed-name.ts'
+import { namesOf, parseQueryName } from './search/typed-name.ts'
 
 /** A search shows names from fewer points on, which are seldom meant. */
 const SIMILAR_SCORE_MIN = 400
@@ -33,15 +33,16 @@ export function explainSearch(
 ): Pick<SearchResponse, 'explanation' | 'next'> {
   if (isTruncated) return { explanation: 'Not all companies with such a name were examined.', next: 'narrow' }
   if (candidates.length === 0) return { explanation: 'No company has such a name.', next: 'nothing' }
+  const count = candidates.length === 1 ? '1 candidate.' : `${candidates.length} candidates, best first.`
   const more = candidates.length === limit ? ' More can exist beyond limit.' : ''
-  return { explanation: `${candidates.length} candidates, best first.${more}`, next: 'choose' }
+  return { explanation: count + more, next: 'choose' }
 }
 
 export function explainResolution(decided: Decided, registers: readonly Register[], now: () => Date): Explained {
   const { status, query, candidates } = decided
   const [first] = candidates
   const near = candidates.filter(({ score }) => first && first.score - score < MATCH_MARGIN_MIN)
-  const differs_in = companyMembers.filter(
+  const differs_in = companyMemberSchema.options.filter(
     (name) => new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
   )
   // A match without further evidence has all companies of its name as candidates.
@@ -118,10 +119,9 @@ function findRelated(
       return [{ company_number, legal_name, status: state, relation }]
     })
   const query = parseQueryName(name)
-  const names = [...query.whole, ...(query.named ? [query.named] : [])]
   const same = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld
-    const equal = findEqualNames(register, query, names, { accepts, budgets: openQueryBudgets() })
+    const equal = findEqualNames(register, query, namesOf(query), { accepts, budgets: openQueryBudgets() })
     return Array.from(equal.values(), ({ company }) => company)
   })
   const related = take(same, 'same_name')

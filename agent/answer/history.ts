@@ -43,8 +43,8 @@ export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number
 /** The newest versions, oldest first. One more is read for the changes of the oldest. */
 export const answerHistory: AnswerFunction<typeof history> = ({ company_number, before }, context) => {
   const journal = journalOf(company_number, context)
-  const [oldest, newest] = [journal.oldest(), journal.newest()]
-  if (!oldest || !newest) return NO_STEPS
+  const [complete_since, newest] = [journal.completeSince(), journal.newest()]
+  if (complete_since === undefined || !newest) return NO_STEPS
   const provenance = provenanceOf(newest)
   const read: Read<'versions'>[] = []
   for (const version of journal.versions(company_number, before)) if (read.push(version) > VERSIONS_MAX) break
@@ -54,8 +54,8 @@ export const answerHistory: AnswerFunction<typeof history> = ({ company_number, 
     company_number,
     versions: page.map((version, at) => toVersion(version, read[at + 1])).toReversed(),
     next_before: read.length > page.length ? (page.at(-1)?.since.key ?? null) : null,
-    complete_since: oldest.date,
-    gaps: journal.gaps(oldest.date, newest.date),
+    complete_since,
+    gaps: journal.gaps(complete_since, newest.date),
     ...provenance,
   }
   return { kind: 'computed', answer }
@@ -78,16 +78,16 @@ function toVersion(
 export const answerChanges: AnswerFunction<typeof changes> = (input, context) => {
   const { since, until, company_numbers } = input
   const journal = context.journal()
-  const [oldest, newest] = [journal.oldest(), journal.newest()]
-  if (!oldest || !newest) return NO_STEPS
+  const [complete_since, newest] = [journal.completeSince(), journal.newest()]
+  if (complete_since === undefined || !newest) return NO_STEPS
   const last = until === undefined || until > newest.date ? newest.date : until
   const provenance = provenanceOf(newest)
-  if (since > newest.date || last < oldest.date) return refuseDay(journal, newest)
+  if (since > newest.date || last < complete_since) return refuseDay(journal, newest)
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
   const answer = {
     ...readPage(journal.changes({ since, until: last, after, companyNumbers: company_numbers }), input, context),
-    complete_since: oldest.date,
+    complete_since,
     gaps: journal.gaps(since, until ?? newest.date),
     ...(company_numbers && {
       not_in_register: company_numbers.filter((number) => !isSynthetic(number, context) && !journal.has(number)),
@@ -133,8 +133,8 @@ function toChange({
 }
 
 /** Names the days that are covered. */
-function refuseDay(journal: Pick<Journal, 'oldest'>, newest: Step) {
-  const detail = `covered are ${journal.oldest()?.date ?? newest.date} to ${newest.date}`
+function refuseDay(journal: Pick<Journal, 'completeSince'>, newest: Step) {
+  const detail = `covered are ${journal.completeSince() ?? newest.date} to ${newest.date}`
   return refused({ code: 'date_not_covered', detail, provenance: provenanceOf(newest) })
 }
 
@@ -149,7 +149,13 @@ function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
   return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-function journalOf(number: string, context: AnswerContext): Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> {
+/** The reads that answers about one number need. */
+type DatedJournal = Pick<
+  Journal,
+  'newest' | 'completeSince' | 'stepOn' | 'versions' | 'versionAt' | 'formerNames' | 'gaps'
+>
+
+export function journalOf(number: string | undefined, context: AnswerContext): DatedJournal {
   return isSynthetic(number, context) ? SYNTHETIC_JOURNAL : context.journal()
 }
 
@@ -160,15 +166,16 @@ const SYNTHETIC_STEP: Step = {
 }
 
 /** The journal of the synthetic company, which has one version. */
-const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'has' | 'close' | 'pin'> = {
+const SYNTHETIC_JOURNAL: DatedJournal = {
   newest: () => SYNTHETIC_STEP,
-  oldest: () => SYNTHETIC_STEP,
+  completeSince: () => SYNTHETIC_DAY,
   stepOn: (date) => (date < SYNTHETIC_DAY ? undefined : SYNTHETIC_STEP),
   versions: (_, before) =>
     before === undefined || before > SYNTHETIC_STEP.key
       ? [{ entry: SYNTHETIC_COMPANY, since: SYNTHETIC_STEP, lastSeen: null }]
       : [],
   versionAt: () => SYNTHETIC_COMPANY,
+  formerNames: () => [],
   gaps: () => [],
 }
 

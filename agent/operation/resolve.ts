@@ -42,6 +42,7 @@ function exampleAnswer(mode: 'mainnet' | 'testnet'): ResolveResponse {
     next: 'nothing' as const,
     differs_in: [],
     related: [],
+    past: null,
   }
   return { status: 'matched', match: candidate, query, candidates: [candidate], ...explained, ...EXAMPLE_RANKING }
 }

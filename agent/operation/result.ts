@@ -74,23 +74,41 @@ const ANSWER_NEXT = [
   'correct_number',
 ] as const
 
-export const companyMembers = companySchema.keyof().options
+export const companyMemberSchema = companySchema.keyof()
 
 export const RELATED_MAX = 5
 
+/** A company that is no candidate (contract 2.13). */
+export const relatedSchema = z.strictObject({
+  company_number: z.string(),
+  legal_name: z.string(),
+  status: z.string().nullable(),
+  relation: z.enum(['same_name', 'similar']),
+})
+
+/** Null without a readable journal (contract 2.19). */
+export const pastSchema = z
+  .strictObject({
+    complete_since: z.iso.date(),
+    companies: z
+      .array(
+        z.strictObject({
+          company_number: z.string(),
+          legal_name: z.string(),
+          relation: z.enum(['former_name', 'removed']),
+          until: z.iso.date(),
+        }),
+      )
+      .max(RELATED_MAX),
+  })
+  .nullable()
+  .meta({ description: 'Companies that had the name until a day, in the files of this machine. Machines can differ.' })
+
 /** Members of a resolution about records that are no match (contract 2.7). */
 export const resolutionMembers = {
-  differs_in: z.array(companySchema.keyof()),
-  related: z
-    .array(
-      z.strictObject({
-        company_number: z.string(),
-        legal_name: z.string(),
-        status: z.string().nullable(),
-        relation: z.enum(['same_name', 'similar']),
-      }),
-    )
-    .max(RELATED_MAX),
+  differs_in: z.array(companyMemberSchema),
+  related: z.array(relatedSchema).max(RELATED_MAX),
+  past: pastSchema,
 }
 
 /** The members of an answer with candidates (contract 2.6). */

@@ -18,7 +18,7 @@ export type SearchResponse = z.infer<typeof searchResponseSchema>
 
 function exampleAnswer(mode: 'mainnet' | 'testnet'): SearchResponse {
   const candidate = exampleCandidate(mode)
-  const explained = { explanation: '1 candidates, best first.', next: 'choose' as const }
+  const explained = { explanation: '1 candidate.', next: 'choose' as const }
   const query = { q: candidate.company.legal_name, limit: 5 }
   return { query, candidates: [candidate], ...explained, ...EXAMPLE_RANKING }
 }

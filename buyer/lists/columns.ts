@@ -77,6 +77,7 @@ const ADDED = [
   'decision',
   'score',
   'evidence',
+  'explanation',
   'notes',
   ...ALTERNATIVES.flatMap((name) => CANDIDATE_COLUMNS.map((column) => `${name}_${column}`)),
   'snapshot_id',
@@ -122,13 +123,19 @@ function describeResult(result: RowResult): Values {
   const { snapshot_id } = result.answer
   const evidence = result.kind === 'found' ? 'equal number' : ''
   if (result.kind !== 'bought') return { ...describeCompany(result.answer.company), evidence, snapshot_id }
-  const { match, candidates } = result.answer
+  const { match, candidates, explanation } = result.answer
   const others = candidateRows(result.answer).filter(({ number }) => number !== match?.company.company_number)
   const alternatives = ALTERNATIVES.flatMap((name, index) =>
     CANDIDATE_COLUMNS.map((column) => [`${name}_${column}`, others[index]?.[column]]),
   )
   const company = match && { ...describeCompany(match.company), evidence: evidenceOf(match) }
-  return { ...company, score: candidates[0]?.score, snapshot_id, ...(Object.fromEntries(alternatives) as Values) }
+  return {
+    ...company,
+    score: candidates[0]?.score,
+    explanation,
+    snapshot_id,
+    ...(Object.fromEntries(alternatives) as Values),
+  }
 }
 
 function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): Values {

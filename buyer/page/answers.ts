@@ -1,6 +1,6 @@
 /** Shows the answer of each operation as a person reads it. */
 import { addressOf, candidateRows } from '../candidate-row.ts'
-import { changeCells, CHANGE_HEADS, versionCells, VERSION_HEADS } from '../readable-answer.ts'
+import { changeCells, CHANGE_HEADS, otherRows, versionCells, VERSION_HEADS } from '../readable-answer.ts'
 import type { ChangesResponse } from '../../agent/operation/changes.ts'
 import type { HistoryResponse } from '../../agent/operation/history.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
@@ -62,6 +62,7 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
   ],
   search: (answer: SearchResponse) => [
     create('h1', {}, `${plural(answer.candidates.length, 'result')} for “${answer.query.q}”`),
+    paragraph(toWords(answer.explanation), 'quiet'),
     showCandidates(answer),
     paragraph(link(urlOf('resolve', { name: answer.query.q }), 'Decide with an Eircode or an address')),
   ],
@@ -72,6 +73,7 @@ const SHOWN: Record<string, (answer: never, operation: Operation) => Content> = 
         create('h1', {}, VERDICTS[status] ?? status),
         paragraph(toWords(answer.explanation), 'quiet'),
         showCandidates(answer),
+        showOthers(answer),
       ]
     const others = candidates.length > 1 ? [create('h2', {}, 'Others'), showCandidates(answer)] : []
     return [paragraph('✓ This is the company.', 'done'), showRecord(match.company, answer), others]
@@ -109,8 +111,18 @@ function showCandidates(answer: Parameters<typeof candidateRows>[0]): Content {
     const named = [link(`#${number}`, name), create('div', { class: 'quiet' }, reasons[at])]
     return [[number, named, statusOf(company), addressOf(company), showDay(registered), [bar, `\u00A0${score}`]]]
   })
-  if (rows.length === 0) return paragraph('No company has a similar name. Try fewer words, or another spelling.')
+  if (rows.length === 0) return paragraph('Try fewer words, or another spelling.')
   return table(['Number', 'Name', 'Status', 'Address', 'Registered', 'Score'], rows)
+}
+
+/** Records that are no candidates. Each name leads to a lookup of its number. */
+function showOthers(answer: ResolveResponse): Content {
+  const rows = otherRows(answer).map(([number = '', name = '', relation = '']) => [
+    number,
+    link(urlOf('lookup', { company_number: number }), name),
+    toWords(relation),
+  ])
+  return rows.length === 0 ? null : table(['Number', 'Name', 'Related'], rows)
 }
 
 export const toHead = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

@@ -5,10 +5,13 @@ import * as z from 'zod'
 import { portable } from '../../agent/operation/json-schema.ts'
 import {
   candidateSchema,
+  companyMemberSchema,
   dataErrorSchema,
   errorSchema,
   fieldSchema,
   matchSignalsSchema,
+  pastSchema,
+  relatedSchema,
 } from '../../agent/operation/result.ts'
 import { paymentPayloadSchema } from '../../agent/payment/headers.ts'
 import { addressSchema } from '../../agent/payment/accounts.ts'
@@ -79,7 +82,10 @@ const responseSchemas = ({ operations }: Terms): Record<string, z.ZodType> => ({
   Company: companySchema,
   Source: sourceSchema,
   CompanyField: fieldSchema,
+  CompanyMember: companyMemberSchema,
   MatchSignals: matchSignalsSchema,
+  Related: relatedSchema,
+  Past: pastSchema,
   Candidate: candidateSchema,
   ...Object.fromEntries(operations.map(({ answerName, answerSchema }) => [answerName, answerSchema])),
   Metadata: metadataSchema,

@@ -54,7 +54,7 @@ interface CurrentFacts {
   terms: Terms
   rateLimitPerMinute: number
   catalog: Pick<Catalog, 'current' | 'retrieval'>
-  journal: () => Pick<Journal, 'oldest'>
+  journal: () => Pick<Journal, 'completeSince'>
   now: () => Date
 }
 
@@ -91,7 +91,7 @@ export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSc
 /** The day of the oldest recorded file. Null while the journal cannot be read. */
 function firstDay(journal: CurrentFacts['journal']): string | null {
   try {
-    return journal().oldest()?.date ?? null
+    return journal().completeSince() ?? null
   } catch {
     return null
   }

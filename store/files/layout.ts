@@ -12,6 +12,8 @@
  *     versions: step companyKey -> the step of the version before, state with checksum
  *     latest: companyKey        -> the step and the checksum of the newest version
  *     erased: companyKey        -> the time of the erasure
+ *     former-names: digest companyKey  -> a version whose name is no longer current, and its last day
+ *     former-names: 'normaliser'       -> the version of the normaliser that made them
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/import/             LMDB: the process of the command `import`
  *     'holder'                  -> its process id
@@ -46,7 +48,7 @@ export type EnvironmentKind = 'catalog' | 'snapshot' | 'history' | 'responses' |
 export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
-  history: 1,
+  history: 2,
   responses: 3,
   lock: 1,
 }

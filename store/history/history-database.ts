@@ -3,6 +3,7 @@
  * version names the one before. A version is stored at the step at which the register began to say it.
  */
 import type { Transaction } from 'lmdb'
+import { sha256Hex } from '../../base/canonical.ts'
 import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 import { decodeEntry } from '../dataset/company-entry.ts'
 import type { SnapshotEntry } from '../dataset/company.ts'
@@ -20,7 +21,17 @@ export interface StoredVersion {
   entry: Buffer
 }
 
+/** The last version of a number that had a name, and the last day of a file that said it. */
+interface FormerName {
+  key: string
+  step: string
+  until: string
+}
+
 const STEP_CHARACTERS = 16
+const DIGEST_CHARACTERS = 32
+/** Behind all digests. */
+const NORMALISER_KEY = 'normaliser'
 /** In place of the step of the version before. */
 const NONE = '-'.repeat(STEP_CHARACTERS)
 /** A value in `latest` has the beginning of the entry, which is its checksum. */
@@ -138,6 +149,34 @@ export class HistoryDatabase {
     }
   }
 
+  /** The version of the normaliser that made the former names. */
+  normaliser(): string | undefined {
+    return this.#databases.formerNames.get(NORMALISER_KEY, this.#at)
+  }
+
+  /** At most `limit` numbers whose name was these words, in the order of their keys. */
+  formerNames(words: readonly string[], limit: number): FormerName[] {
+    const digest = digestOf(words)
+    const range = { start: digest, end: `${digest}~`, limit, ...this.#at }
+    return Array.from(this.#databases.formerNames.getRange(range), ({ key, value }) => {
+      const [step = '', until = ''] = value.split(' ')
+      return { key: key.slice(DIGEST_CHARACTERS), step, until }
+    })
+  }
+
+  putFormerName(words: readonly string[], { key, step, until }: FormerName): void {
+    this.#databases.formerNames.putSync(digestOf(words) + key, `${step} ${until}`)
+  }
+
+  removeFormerName(words: readonly string[], companyKey: string): void {
+    this.#databases.formerNames.removeSync(digestOf(words) + companyKey)
+  }
+
+  clearFormerNames(normaliser: string): void {
+    this.#databases.formerNames.clearSync()
+    this.#databases.formerNames.putSync(NORMALISER_KEY, normaliser)
+  }
+
   isErased(companyKey: string): boolean {
     return this.#databases.erased.doesExist(companyKey)
   }
@@ -171,8 +210,12 @@ function openDatabases(folder: string, readOnly: boolean) {
     versions: open('versions'),
     latest: open('latest'),
     erased: environment.openDB<string, string>({ name: 'erased', encoding: 'json' }),
+    formerNames: environment.openDB<string, string>({ name: 'former-names', encoding: 'json' }),
   }
 }
+
+/** A key of one length, whatever the name. */
+const digestOf = (words: readonly string[]) => sha256Hex(words.join(' ')).slice(0, DIGEST_CHARACTERS)
 
 const stepIn = (bytes: Buffer) => bytes.toString('latin1', 0, STEP_CHARACTERS)
 

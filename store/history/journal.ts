@@ -1,8 +1,10 @@
 /**
  * Reads the journal: what each file of the register said about a number, and what changed from one file to the next.
  */
+import type { Company } from '../dataset/company.ts'
 import { companyKey, companyNumberOf } from '../files/layout.ts'
 import { orStoreError, StoreError, toStoreError } from '../files/environment.ts'
+import { hasFormerNames } from './former-names.ts'
 import {
   ABSENT_BYTES,
   decodeVersion,
@@ -10,7 +12,7 @@ import {
   type StoredVersion,
   type VersionEntry,
 } from './history-database.ts'
-import { dateOfDay, dayNumber, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
+import { dateOf, dateOfDay, dayNumber, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 
 export type { Step } from './step.ts'
 
@@ -72,8 +74,10 @@ export class Journal {
     return this.#read(() => this.#find(this.#history.stepBefore()))
   }
 
-  oldest(): Step | undefined {
-    return this.#read(() => this.#find(this.#history.stepAfter()))
+  /** The day of the oldest file. Undefined while the journal is empty. */
+  completeSince(): string | undefined {
+    const oldest = this.#read(() => this.#history.stepAfter())
+    return oldest === undefined ? undefined : dateOf(oldest)
   }
 
   /** The last step of this day or before. */
@@ -96,6 +100,22 @@ export class Journal {
     return this.#read(() => {
       for (const { step, entry } of this.#history.chain(key)) if (step <= at) return decodeVersion(key, entry)
       return undefined
+    })
+  }
+
+  /**
+   * At most `limit` companies that had these words as their name, before its legal form, until a day. The register can
+   * have given the name back since.
+   * @throws StoreError if another normaliser made the index; the next import makes it again
+   */
+  formerNames(words: readonly string[], limit: number): { company: Company; until: string }[] {
+    return this.#read(() => {
+      if (!hasFormerNames(this.#history))
+        throw new StoreError(`${this.#history.folder}: has the names of another normaliser`)
+      return this.#history.formerNames(words, limit).flatMap(({ key, step, until }) => {
+        const company = decodeVersion(key, this.#history.findVersion(key, step).entry)
+        return typeof company === 'object' ? [{ company, until }] : []
+      })
     })
   }
 

@@ -7,6 +7,7 @@ import type { Retrieval } from '../dataset/source.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
 import { snapshotFolder } from '../files/layout.ts'
+import { addFormerName, prepareFormerNames, removeFormerName } from './former-names.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase } from './history-database.ts'
 import { dateOf, stepKeyOf } from './step.ts'
 
@@ -65,6 +66,7 @@ export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: 
     const newest = history.stepBefore() ?? ''
     if (step <= newest)
       throw new StoreError(`The journal has a file of ${dateOf(newest)}, and only a newer one can be added to it`)
+    prepareFormerNames(history)
     if (history.findStep(newest)?.snapshot_id !== facts.snapshot_id) addVersions(history, step, entries)
     history.putStep(step, facts)
     return true
@@ -84,7 +86,10 @@ function recordFirstFile(history: HistoryDatabase, facts: Retrieval, entries: St
         throw new StoreError('Another process writes the journal')
       change()
     })
-  write(() => history.clearVersions())
+  write(() => {
+    history.clearVersions()
+    prepareFormerNames(history)
+  })
   let group: { key: string; value: Buffer }[] = []
   const writeGroup = () => {
     write(() => {
@@ -107,6 +112,7 @@ function addVersions(history: HistoryDatabase, step: string, entries: StoredEntr
     if (latest?.checksum.equals(checksumOf(entry)) === true) continue
     history.putVersion(key, { step, before: latest?.step, entry })
     history.setLatest(key, { step, entry })
+    if (latest) addFormerName(history, { key, former: history.findVersion(key, latest.step), next: { step, entry } })
     if (history.isErased(key)) eraseVersions(history, key)
   }
 }
@@ -145,6 +151,7 @@ function* latestVersions(history: HistoryDatabase) {
 export function eraseNumber(history: HistoryDatabase, key: string, time: string): boolean {
   return history.write(() => {
     if (history.latestOf(key) === undefined) return false
+    prepareFormerNames(history)
     history.putErasure(key, time)
     eraseVersions(history, key)
     return true
@@ -155,7 +162,10 @@ function eraseVersions(history: HistoryDatabase, key: string): void {
   const [newest, ...past] = history.chain(key)
   const oldest = past.at(-1)
   if (!newest || !oldest) return
-  for (const { step } of past) history.removeVersion(key, step)
+  for (const { step, entry } of past) {
+    removeFormerName(history, key, entry)
+    history.removeVersion(key, step)
+  }
   history.putVersion(key, { step: oldest.step, before: undefined, entry: ERASED_BYTES })
   history.putVersion(key, { ...newest, before: oldest.step })
 }

@@ -61,7 +61,7 @@ describe('the output of the commands that buy', () => {
 
   it('says that a company with a similar name is not there', async () => {
     const { text } = await run('search', 'qqqqqqqqqqqq')
-    expect(text).to.equal('No company has a similar name.')
+    expect(text).to.equal('No company has such a name.')
   })
 
   it('tells once of a service that is silent, until it answers', async () => {

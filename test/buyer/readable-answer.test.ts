@@ -24,9 +24,36 @@ describe('[14.5] an answer on a terminal', () => {
 
   it('begins with the verdict of a resolution, and is a table of a search, a history and changes', () => {
     expect(linesOf('resolve')[0]).to.match(/^matched: [0-9]+ EXAMPLE /)
-    expect(linesOf('search')[0]).to.match(/^number +name +status +address +eircode +registered_date +score +reason/)
+    expect(linesOf('search')[0]).to.equal('1 candidate.')
+    expect(linesOf('search')[1]).to.match(/^number +name +status +address +eircode +registered_date +score +reason/)
     expect(linesOf('history')[0]).to.match(/^from +until +state +name/)
     expect(linesOf('changes')[0]).to.match(/^date +number +kind +name/)
+  })
+
+  it('says why a resolution found nothing, and which records are near: of the register and of earlier files', () => {
+    const lines = toReadable('resolve', {
+      ...resolution,
+      status: 'no_match',
+      match: null,
+      candidates: [],
+      explanation: 'No company has this name.',
+      related: [{ company_number: '1', legal_name: 'ONE LIMITED', status: null, relation: 'similar' }],
+      past: {
+        complete_since: '2026-01-01',
+        companies: [
+          { company_number: '22', legal_name: 'TWO LIMITED', relation: 'former_name', until: '2026-02-03' },
+          { company_number: '3', legal_name: 'TWO', relation: 'removed', until: '2026-02-04' },
+        ],
+      },
+    })
+    expect(lines).to.deep.equal([
+      'no_match',
+      'No company has this name.',
+      '1   ONE LIMITED  has a similar name',
+      '22  TWO LIMITED  had this name until 2026-02-03',
+      '3   TWO          in the register until 2026-02-04',
+    ])
+    expect(toReadable('resolve', { ...resolution, match: null, candidates: [], past: null })).to.have.length(2)
   })
 
   it('tells two equal names apart by number, status, address and date of registration', () => {

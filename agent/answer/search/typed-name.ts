@@ -31,6 +31,9 @@ export interface QueryName {
   numbers: TypedNumbers
 }
 
+/** The names that the text can be as a whole: all of it, and the part up to its first legal form. */
+export const namesOf = ({ whole, named }: QueryName): readonly ParsedName[] => (named ? [...whole, named] : whole)
+
 /** A legal form that is cut at the end of the text, or `Designated Activity Co.` anywhere. */
 const CUT_FORM =
   /(?<![\p{L}\p{N}])(?:(limite?|limi)$|designated(?: a[ctivy]{0,7}| activity c[ompan]{0,5})?$|designated activity co(?![\p{L}\p{N}])\.?)/iu

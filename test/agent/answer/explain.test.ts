@@ -52,6 +52,15 @@ describe('[2.6, 2.7, 2.13, 12.5] an answer with candidates', () => {
     expect(ask({ name: 'Alpha Sample Trading Ltd', eircode: 'D09XX99' })).to.include({ next: 'correct_eircode' })
   })
 
+  it('names the company of the same name that the given Eircode leaves out, beside the match', () => {
+    const found = ask({ name: 'Kappa Sample Twin Ltd', eircode: 'D03 CC33' })
+    expect(found).to.include({ status: 'matched', next: 'nothing' })
+    expect(found.related).to.deep.equal(['same_name 6'])
+    const { candidates } = register.resolve({ name: 'Kappa Sample Twin Ltd', eircode: 'D03 CC33' })
+    expect(candidates.map(({ company }) => company.company_number)).to.deep.equal(['5'])
+    expect(ask({ name: 'Iota Sample Twin Ltd', company_number: '3' }).related).to.deep.equal(['same_name 4'])
+  })
+
   it('lists what a search shows if there is no match', () => {
     const none = ask({ name: 'Sample Trading' })
     expect(none).to.include({ status: 'no_match', next: 'search' })
@@ -65,6 +74,7 @@ describe('[2.6, 2.7, 2.13, 12.5] an answer with candidates', () => {
       return `${next}: ${explanation}`
     }
     expect(search({ q: 'sample', limit: 2 })).to.equal('choose: 2 candidates, best first. More can exist beyond limit.')
+    expect(search({ q: 'alpha sample trading' })).to.match(/^choose: (?:1 candidate|[2-9] candidates, best first)\.$/)
     expect(search({ q: 'Zzqq Wwxx' })).to.equal('nothing: No company has such a name.')
   })
 })

@@ -80,7 +80,8 @@ function change(entries: Entry[], time: string): void {
 
 async function measureAnswers(data: string, entries: Entry[]): Promise<PerfRow[]> {
   const journal = new Journal(data)
-  const [oldest, newest] = [journal.oldest(), journal.newest()]
+  const [oldestDay, newest] = [journal.completeSince(), journal.newest()]
+  const oldest = oldestDay === undefined ? undefined : journal.stepOn(oldestDay)
   if (!oldest || !newest) throw new Error('the journal is empty')
   const number = () => companyNumberOf(anyOf(entries).key)
   const readPage = () => {

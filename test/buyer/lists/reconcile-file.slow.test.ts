@@ -23,7 +23,7 @@ import { useService } from '../../support/use-service.ts'
 
 const ADDED =
   'company_number,legal_name,status,company_type,address_1,address_2,address_3,address_4,eircode,registered_date,' +
-  'status_date,next_annual_return_date,decision,score,evidence,notes,' +
+  'status_date,next_annual_return_date,decision,score,evidence,explanation,notes,' +
   [1, 2, 3].map((at) => CANDIDATE_COLUMNS.map((column) => `alternative_${at}_${column}`)).join() +
   ',snapshot_id,receipt'
 const LIST = `id,Supplier,note

@@ -40,7 +40,7 @@ describe('an import and the journal', () => {
   async function readSteps() {
     const journal = new Journal(directory)
     const steps = [...journal.changes({ since: '2026-01-01', until: '2026-12-31' })]
-    const days = { oldest: journal.oldest()?.date, newest: journal.newest()?.date }
+    const days = { oldest: journal.completeSince(), newest: journal.newest()?.date }
     await journal.close()
     return { ...days, changes: steps.map(({ step, company_number }) => `${step.date} ${company_number}`) }
   }
