@@ -5,6 +5,9 @@ export interface CliContext {
   environment: Record<string, string | undefined>
   /** Writes one line to stdout. Commands get a version that escapes invisible characters. */
   print: (line: string) => void
+  /** Writes to stdout as they are. */
+  writeBytes: (bytes: Uint8Array) => void
+  stdin: AsyncIterable<Uint8Array>
   /** Resolves when stdout has taken everything that was printed. Rejects if it has not. */
   flush: () => Promise<void>
   /** Whether stdout is a terminal, on which a person reads. */

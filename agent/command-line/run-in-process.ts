@@ -18,10 +18,12 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
   process.stdout.on('error', () => undefined)
   // The stream writes in order, so the last line is taken after all others, or fails as they did.
   let taken = Promise.resolve()
-  const print = (line: string) => {
+  const writeBytes = (bytes: string | Uint8Array) => {
     const before = taken
-    const write = promisify<string, void>((text, done) => process.stdout.write(text, (fault) => done(fault ?? null)))
-    const written = write(`${line}\n`)
+    const write = promisify<typeof bytes, void>((each, done) => {
+      process.stdout.write(each, (fault) => done(fault ?? null))
+    })
+    const written = write(bytes)
     taken = before.then(() => written)
     written.catch(() => undefined)
     taken.catch(() => undefined)
@@ -29,7 +31,9 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
   let isEndedAtOnce = false
   process.exitCode = await run(process.argv.slice(2), {
     environment: process.env,
-    print,
+    print: (line) => writeBytes(`${line}\n`),
+    writeBytes,
+    stdin: process.stdin,
     flush: () => taken,
     stderr: process.stderr,
     isTerminal: process.stdout.isTTY,

@@ -1,9 +1,6 @@
-/** The columns that a list has and gets. Runs in browsers too. */
-import type { Company } from '../../store/dataset/company.ts'
-import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../candidate-row.ts'
+/** The columns of a list, by their headers or numbers. Runs in browsers too. */
 import { toText, type Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
-import type { RowResult } from './rows.ts'
 
 /** A number from 1, or what a person has named: a header, or a number if no header is equal. */
 export type ColumnName = string | number
@@ -60,85 +57,3 @@ export const readCells = <Field extends string>(row: readonly Cell[], columns: C
       return [field, texts.length > 1 ? texts.filter((text) => text.trim() !== '').join(', ') : (texts[0] ?? '')]
     }),
   ) as Partial<Record<Field, string>>
-
-const ALTERNATIVES = [1, 2, 3].map((number) => `alternative_${number}`)
-const ADDRESS_LINES = 4
-
-const ADDED = [
-  'company_number',
-  'legal_name',
-  'status',
-  'company_type',
-  ...Array.from({ length: ADDRESS_LINES }, (_, index) => `address_${index + 1}`),
-  'eircode',
-  'registered_date',
-  'status_date',
-  'next_annual_return_date',
-  'decision',
-  'score',
-  'evidence',
-  'explanation',
-  'notes',
-  ...ALTERNATIVES.flatMap((name) => CANDIDATE_COLUMNS.map((column) => `${name}_${column}`)),
-  'snapshot_id',
-  'receipt',
-]
-
-/** The names of the added columns. Each is different from those of the file. */
-export const addedHeader = (header: readonly Cell[]): string[] => uniqueNames(ADDED, header.map(toText))
-
-/** A name that is taken already gets a number. */
-export function uniqueNames(names: readonly string[], others: readonly string[] = []): string[] {
-  const taken = new Set(others)
-  return names.map((name) => {
-    let unique = name
-    for (let number = 2; taken.has(unique); number += 1) unique = `${name}_${number}`
-    taken.add(unique)
-    return unique
-  })
-}
-
-/**
- * The added fields of a row. Only a matched, found or chosen row names a company. The decision of a refused row is the
- * code of the refusal.
- * @param receiptFolder the folder of the purchases, as the column shows it
- */
-export function addedFields(result: RowResult, notes: readonly string[], receiptFolder: string): string[] {
-  const values: Values = { ...describeResult(result), decision: decisionOf(result), notes: notes.join('; ') }
-  if (result.kind !== 'empty' && result.purchase) values['receipt'] = `${receiptFolder}/${result.purchase}`
-  return ADDED.map((name) => String(values[name] ?? ''))
-}
-
-/** The decision of a row: that of `resolve`, or else what a lookup, a person or a refusal has decided. */
-export function decisionOf(result: RowResult): string {
-  if (result.kind === 'bought') return result.answer.status
-  if (result.kind === 'refused') return result.code
-  return { found: 'matched', chosen: 'chosen', empty: '' }[result.kind]
-}
-
-type Values = Record<string, string | number | null | undefined>
-
-function describeResult(result: RowResult): Values {
-  if (result.kind === 'empty' || result.kind === 'refused') return {}
-  const { snapshot_id } = result.answer
-  const evidence = result.kind === 'found' ? 'equal number' : ''
-  if (result.kind !== 'bought') return { ...describeCompany(result.answer.company), evidence, snapshot_id }
-  const { match, candidates, explanation } = result.answer
-  const others = candidateRows(result.answer).filter(({ number }) => number !== match?.company.company_number)
-  const alternatives = ALTERNATIVES.flatMap((name, index) =>
-    CANDIDATE_COLUMNS.map((column) => [`${name}_${column}`, others[index]?.[column]]),
-  )
-  const company = match && { ...describeCompany(match.company), evidence: evidenceOf(match) }
-  return {
-    ...company,
-    score: candidates[0]?.score,
-    explanation,
-    snapshot_id,
-    ...(Object.fromEntries(alternatives) as Values),
-  }
-}
-
-function describeCompany({ registered_address: { lines, eircode }, ...company }: Company): Values {
-  const shown = [...lines.slice(0, ADDRESS_LINES - 1), lines.slice(ADDRESS_LINES - 1).join(', ')]
-  return { ...company, eircode, ...Object.fromEntries(shown.map((line, index) => [`address_${index + 1}`, line])) }
-}

@@ -5,6 +5,7 @@ import { parseAmount, parseTableName } from '../arguments.ts'
 import { setStatuses } from '../../agent/command-line/exit-statuses.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { TableError } from '../table/table-error.ts'
+import { STREAM } from '../table/table-name.ts'
 import { fileEntry } from '../library/folder-storage.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { findPurchase } from '../library/purchase-file.ts'
@@ -15,14 +16,16 @@ import { exitStatusOf } from '../library/outcome.ts'
 import { addTableOptions, readListInput, type ListOptions } from './list-input.ts'
 
 const RECONCILE_HELP = `
-Writes the list again with the company of each row: its number, name, status, type, address and dates, the decision and its
-score, the evidence, notes on what was not read, up to three alternatives, snapshot_id and receipt. Only the decision
-"matched" names a company. A row with only a number is looked up. Equal rows are bought once. Each purchase is a file in
-OUT.purchases, which "irish-company-agent verify" checks. With --batch, missing and quarantined numbers are charged.
+Writes the list again with a decision for each row, why, and the company: number, name, status, address, dates, receipt and
+snapshot_id. Only the decision "matched" names a company. A row with only a number is looked up. Equal rows are bought once.
+Each purchase is a file in OUT.purchases, which "irish-company-agent verify" checks. With --batch, missing and quarantined
+numbers are charged. If the run ends early, OUT has the rows that are paid, and marks the others "not_bought".
 
---review writes the candidates of the rows that need a person to a file. Write the number of the right company into its
-last column, and run the same command again: the decision is then "chosen". The record of a candidate is paid already; that
-of another number is bought.
+--review writes the candidates of the rows that need a person to a file. Write the number of the right company, or "none",
+into its last column, and run the same command again: the decision is then "chosen" or "none". The record of a candidate is
+paid already; that of another number is bought.
+
+OUT is replaced only as this list has written it. FILE and OUT can be -, for stdin and stdout, with --purchases.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
 OUT.purchases or name another --out.
@@ -67,9 +70,12 @@ export function addLists(parent: Command, client: Client): void {
   addTableOptions(reconcileCommand)
     .option(
       '--out <file>',
-      'the file to write, a .csv, .tsv, .xlsx or .json; by default FILE.reconciled.csv or .xlsx',
+      'the file to write, a .csv, .tsv, .xlsx or .json, or - for stdout; by default FILE.reconciled.csv or .xlsx',
       parseTableName,
     )
+    .option('--force', 'replace OUT, also if it is not an output of this list or was changed')
+    .option('--all-columns', 'add score, evidence, alternatives and all other columns')
+    .option('--purchases <folder>', 'the folder of the purchases; by default OUT.purchases')
     .option(
       '--review <file>',
       'write the rows that need a person; if it exists, take the numbers that are in it',
@@ -109,6 +115,9 @@ interface ReconcileOptions extends ListOptions {
   eircodeColumn?: string
   addressColumn?: string[]
   out?: string
+  force?: boolean
+  allColumns?: boolean
+  purchases?: string
   review?: string
   batch?: boolean
 }
@@ -116,20 +125,30 @@ interface ReconcileOptions extends ListOptions {
 async function reconcile(command: Command, client: Client, file: string, options: ReconcileOptions): Promise<void> {
   const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
   const ends = /(?:\.csv|(\.xlsx))?$/i
-  const { review, out = file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`) } = options
+  const named = file === STREAM ? STREAM : file.replace(ends, (_end, sheet = '.csv') => `.reconciled${sheet}`)
+  const { review, out = named, purchases } = options
+  if (out === STREAM && purchases === undefined)
+    refuse(command, "option '--purchases' is required if stdout is the output")
+  if (out === STREAM && client.context.isJson) refuse(command, "option '--json' cannot be used if stdout is the output")
+  const folder = purchases ?? `${out}.purchases`
   const columns = { name, company_number, eircode, address }
   const written = { '--out': out, '--review': review }
   const input = await readListInput(command, client, { file, options, columns, written })
+  const { foreignOutput } = await import('./output-file.ts')
+  const foreign = options.force || options.dryRun ? undefined : await foreignOutput({ out, file, folder })
+  if (foreign !== undefined) refuse(command, `${foreign}. Name another --out, or add --force to replace it`)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
     out,
+    folder,
+    hasAllColumns: options.allColumns === true,
     columns,
     review,
     totalMax: options.maxTotal,
     isBatched: options.batch === true,
   }
-  await finish(command, client, (context) => reconcileFile(context, list))
+  await finish(command, client, (context) => reconcileFile(context, list), out)
 }
 
 interface WatchOptions extends ListOptions {
@@ -153,9 +172,10 @@ async function finish(
   command: Command,
   { context: given }: Client,
   run: (context: CommandContext) => Promise<CommandResult>,
+  out?: string,
 ): Promise<void> {
-  // With --json stdout has one document, which the run prints.
-  const context = given.isJson ? { ...given, print: given.note } : given
+  // With --json stdout has one document, which the run prints. It can also be the output.
+  const context = given.isJson || out === STREAM ? { ...given, print: given.note } : given
   const result = await run(context).catch(async (cause: unknown) => {
     if (cause instanceof TableError && cause.argument === 'column') refuse(command, cause.message)
     if (!(cause instanceof PurchaseError)) throw cause

@@ -1,5 +1,4 @@
 /** What the commands of a list work on: its file, read before anything is paid, the service and the key. */
-import { stat } from 'node:fs/promises'
 import { resolve as resolvePath } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
@@ -8,6 +7,7 @@ import { parseSeparator, parseWholeNumber, parsing } from '../arguments.ts'
 import type { Table } from '../table/read-table.ts'
 import { decoderOf, ENCODINGS } from '../table/decode-text.ts'
 import { TableError } from '../table/table-error.ts'
+import { STREAM } from '../table/table-name.ts'
 import { readPrivateKey } from '../library/private-key.ts'
 import { namesOf, NO_COLUMN, type ColumnNames } from './columns.ts'
 import { proposeHeader } from './header.ts'
@@ -44,11 +44,12 @@ async function readListFile(
   { context }: Client,
   { file, options: { separator, encoding } }: Pick<Given, 'file' | 'options'>,
 ): Promise<Table> {
-  const { readTable } = await import('../table/table-file.ts')
-  return readTable(file, { separator, encoding }).catch(async (cause: unknown) => {
+  const { readStream, readTable } = await import('../table/table-file.ts')
+  const source = file === STREAM ? await readStream(context.stdin) : file
+  const read = (how: { separator: string | undefined; encoding: string | undefined }) => readTable(source, how)
+  return read({ separator, encoding }).catch(async (cause: unknown) => {
     if (!(cause instanceof TableError) || cause.argument !== 'encoding') throw cause
-    if (await context.confirm(`${cause.message}. Read it so?`))
-      return readTable(file, { separator, encoding: 'windows-1252' })
+    if (await context.confirm(`${cause.message}. Read it so?`)) return read({ separator, encoding: 'windows-1252' })
     return refuse(command, `${cause.message}. Name the encoding with --encoding`)
   })
 }
@@ -77,14 +78,16 @@ async function findHeaderRow(
  */
 const HEAP_OPTIONS = ['--semi-space-growth-factor=1', '--heap-growing-percent=20']
 
-/** Ends the command if two of its files are the same, or if a file to write is a folder. */
+/** Ends the command if two of its files are the same, or if one cannot be written. */
 async function requireFiles(command: Command, { file, written }: Pick<Given, 'file' | 'written'>): Promise<void> {
+  const { faultOfTarget } = await import('../table/table-file.ts')
   const taken = new Map([[resolvePath(file), file]])
   for (const [flag, path] of Object.entries(written)) {
-    if (path === undefined) continue
+    if (path === undefined || path === STREAM) continue
     const other = taken.get(resolvePath(path))
     if (other !== undefined) refuse(command, `option '${flag}' names ${other}, which is another file of this command`)
-    if ((await stat(path).catch(() => undefined))?.isDirectory()) refuse(command, `option '${flag}' names a folder`)
+    const fault = await faultOfTarget(path)
+    if (fault !== undefined) refuse(command, `option '${flag}' names ${path}, which ${fault}`)
     taken.set(resolvePath(path), path)
   }
 }

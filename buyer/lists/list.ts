@@ -3,18 +3,8 @@ import { isBlank, toText, type Cell } from '../table/cell.ts'
 import { ROWS_ABOVE_MAX, type Table } from '../table/read-table.ts'
 import { TableError } from '../table/table-error.ts'
 import { formOf } from '../table/table-name.ts'
-import {
-  addedFields,
-  addedHeader,
-  findColumns,
-  namesOf,
-  readCells,
-  toName,
-  uniqueNames,
-  type ColumnName,
-  type ColumnNames,
-  type Columns,
-} from './columns.ts'
+import { findColumns, namesOf, readCells, toName, type ColumnName, type ColumnNames, type Columns } from './columns.ts'
+import { addedFields, addedHeader, uniqueNames, type AddedOptions } from './result-columns.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -101,16 +91,16 @@ const toWidth = (row: readonly Cell[], width: number): Cell[] =>
   Array.from({ length: width }, (_, index) => row[index] ?? '')
 
 /** The rows above the results. JSON, whose members need names, has no title. */
-export function resultHead({ above, header, width }: List, name: string): Cell[][] {
+export function resultHead({ above, header, width }: List, name: string, hasAllColumns = false): Cell[][] {
   if (formOf(name) === 'json') {
     const own = uniqueNames(header?.map(toText) ?? Array.from({ length: width }, (_, at) => `column_${at + 1}`))
-    return [[...own, ...addedHeader(own)]]
+    return [[...own, ...addedHeader(own, hasAllColumns)]]
   }
-  return header ? [...above, [...header, ...addedHeader(header)]] : []
+  return header ? [...above, [...header, ...addedHeader(header, hasAllColumns)]] : []
 }
 
 /** The cells of the file, then the added ones. */
-export const resultCells = ({ row, notes }: ListedRow, result: RowResult, receiptFolder: string): Cell[] => [
+export const resultCells = ({ row, notes }: ListedRow, result: RowResult, options: AddedOptions): Cell[] => [
   ...row,
-  ...addedFields(result, notes, receiptFolder),
+  ...addedFields(result, notes, options),
 ]

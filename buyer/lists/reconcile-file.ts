@@ -2,32 +2,41 @@
  * The action of `reconcile`: a list in, the same list with the company of each row out. Each purchase has its file
  * beside the output, so the same command continues after any interruption and pays nothing twice.
  */
-import { basename } from 'node:path'
+import { dirname, relative, resolve as resolvePath } from 'node:path'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { showUsdc } from '../amounts.ts'
 import type { Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
-import { writeTable } from '../table/table-file.ts'
+import { formOf, STREAM } from '../table/table-name.ts'
+import { SHEET_ROWS_MAX } from '../table/write-sheet.ts'
+import { toDay } from '../../base/day.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { committedAmount, paidAmount } from '../library/purchase-state.ts'
-import { decisionOf, namesOf, type ColumnNames } from './columns.ts'
+import { namesOf, type ColumnNames } from './columns.ts'
 import { readList, resultCells, resultHead, type List } from './list.ts'
 import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
-import { readPurchasedRows, rowKey } from './purchased-rows.ts'
+import { writeOutput } from './output-file.ts'
+import { readKnownResult, readPurchasedRows, rowKey } from './purchased-rows.ts'
+import { decisionOf } from './result-columns.ts'
 import type { ListInput } from './list-input.ts'
 import { correctColumns, describeColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
 import { readChoices, writeReview } from './review.ts'
-import { needsReview, type RowCells } from './rows.ts'
+import { restOfList } from './rest-of-list.ts'
+import { choose, needsReview, type RowCells, type RowResult } from './rows.ts'
 import { openListBuyer, runList, type BoughtRow } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
+  /** A file, or `STREAM`. */
   out: string
+  /** Of the purchases. Without them the list is bought again. */
+  folder: string
+  hasAllColumns: boolean
   /** What a person has named, instead of what is proposed. */
   columns: ColumnNames<keyof RowCells>
   /** The file of the rows that need a person. */
@@ -44,14 +53,14 @@ interface ReconcileOptions extends ListInput {
  */
 export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
-  const { out, review, isDryRun } = options
+  const { file, out, folder, review, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
   const list = openList(context, options)
+  if (formOf(out) === 'xlsx' && options.table.rows.length >= SHEET_ROWS_MAX)
+    throw new Error(`${file} has more rows than an .xlsx file. Name a .csv with --out`)
   const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
   const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
   if (unused > 0) print(`Numbers in ${review} that belong to no row of the list with these columns: ${unused}.`)
-  // The purchases of a list. Without them the list is bought again.
-  const folder = `${out}.purchases`
   const storage = folderStorage(folder)
   const plan = await planList(list, { ...options, storage, now: now(), choices })
   const allowance = await approve(context, options, plan)
@@ -61,21 +70,26 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
       context.printJson({ rows: list.rows.length, paid, open, to_pay: toPay, amount: showUsdc(plan.left) })
     return true
   }
-  const buy = openListBuyer({ ...options, allowance, runtime: context, folder })
+  const buy = openListBuyer({ ...options, allowance, runtime: context })
   const began = now()
-  const found: Found = { counts: new Map(), review: new Map() }
+  const found: Found = { counts: new Map(), review: new Map(), failure: undefined }
   const signal = context.interrupted()
-  const rows = resultRows(context, { ...options, folder }, { list, plan, buy, found, signal })
+  const rows = resultRows(context, options, { list, plan, buy, found, choices, signal })
   const paidBefore = paidAmount(plan.purchased.all)
+  const headerRow = list.header && list.above.length + 1
   try {
-    await writeTable(out, rows, { format: list.format, addedFrom: list.width })
+    await writeOutput(context, options, rows, { format: list.format, addedFrom: list.width, headerRow })
+    if (found.failure) {
+      print(`The rows that are paid are in ${out}. The others have the decision not_bought.`)
+      throw found.failure.cause
+    }
   } catch (cause) {
-    if (!signal.aborted) throw cause
-    return reportInterruption(context, { ...options, folder, paidBefore })
+    if (!signal.aborted) throw found.failure ? found.failure.cause : cause
+    return reportInterruption(context, { ...options, paidBefore })
   }
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
-  const counts = [...found.counts].map(([decision, count]) => `${count} ${decision || 'empty'}`).join(', ')
+  const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
   print(`${list.rows.length} rows in ${out}: ${counts}`)
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
@@ -117,15 +131,83 @@ interface Found {
   counts: Map<string, number>
   /** The rows that need a person, by their review keys. */
   review: Map<string, BoughtRow>
+  /** What ended the run early. */
+  failure: { cause: unknown } | undefined
+}
+
+interface Run {
+  list: List
+  plan: Plan
+  buy: Buy
+  found: Found
+  choices: ReadonlyMap<string, string> | undefined
+  signal: AbortSignal
 }
 
 /** Buys the rows, and yields those of the output. */
-async function* resultRows(
+async function* resultRows(context: CommandContext, options: ReconcileOptions, run: Run): AsyncGenerator<Cell[]> {
+  const { folder, out, review, hasAllColumns } = options
+  const { list, found } = run
+  yield* resultHead(list, out, hasAllColumns)
+  const folderOfOut = out === STREAM ? '.' : dirname(out)
+  const receiptFolder = relative(resolvePath(folderOfOut), resolvePath(folder)).replaceAll('\\', '/')
+  const added = { receiptFolder, hasAllColumns, today: toDay(context.now()) }
+  for await (const row of decidedRows(context, options, run)) {
+    const { listed, result } = row
+    const decision = decisionOf(result)
+    found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
+    if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
+    yield resultCells(listed, result, added)
+  }
+}
+
+/**
+ * Buys the rows, with what a person has decided for them. If the run ends early, the others follow as far as they are
+ * paid.
+ * @throws what ended the run, if no row is paid
+ */
+async function* decidedRows(context: CommandContext, options: ReconcileOptions, run: Run): AsyncGenerator<BoughtRow> {
+  const { list, plan, found, choices } = run
+  let done = 0
+  try {
+    for await (const rows of boughtRows(context, options, run)) {
+      for (const row of rows) {
+        const result = await decide(row, plan, options, choices)
+        done += 1
+        yield { ...row, result }
+      }
+    }
+  } catch (cause) {
+    const storage = folderStorage(options.folder)
+    const now = await planList(list, { ...options, storage, now: context.now(), choices })
+    if (now.paid === 0) throw cause
+    found.failure = { cause }
+    for await (const row of restOfList(now, { ...options, storage, from: done }))
+      yield { ...row, result: await decide(row, now, options, choices) }
+  }
+}
+
+/** What a person has decided about the candidates. A chosen company that was looked up has them too. */
+async function decide(
+  { listed, result }: BoughtRow,
+  { purchased }: Plan,
+  { baseUrl, folder }: ReconcileOptions,
+  choices: ReadonlyMap<string, string> | undefined,
+): Promise<RowResult> {
+  const number = choices?.get(reviewKey(listed.cells))
+  if (number === undefined) return result
+  if (result.kind !== 'chosen' || result.resolution) return choose(result, number) ?? result
+  const saved = listed.operation && purchased.rows.get(rowKey(baseUrl, listed.operation))
+  const asked = saved && listed.operation && (await readKnownResult(folderStorage(folder), listed.operation, saved))
+  return asked?.kind === 'bought' ? { ...result, resolution: asked.answer } : result
+}
+
+/** Buys the rows in groups, and shows the progress. */
+async function* boughtRows(
   context: CommandContext,
-  { baseUrl, folder, out, review }: ReconcileOptions & { folder: string },
-  { list, plan, buy, found, signal }: { list: List; plan: Plan; buy: Buy; found: Found; signal: AbortSignal },
-): AsyncGenerator<Cell[]> {
-  yield* resultHead(list, out)
+  { baseUrl }: ReconcileOptions,
+  { list, plan, buy, signal }: Run,
+): AsyncGenerator<BoughtRow[]> {
   const showRows = showProgress(context)
   // A resumed list begins with the rows that are paid.
   const isKnown = ({ operation, known }: Plan['rows'][number]) =>
@@ -136,13 +218,7 @@ async function* resultRows(
   const show = () => showRows({ phase: 'list', rows: done, share: done / list.rows.length })
   show()
   for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal })) {
-    for (const row of rows) {
-      const { listed, result } = row
-      const decision = decisionOf(result)
-      found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
-      if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
-      yield resultCells(listed, result, basename(folder))
-    }
+    yield rows
     done += rows.filter(({ listed }) => toDo.has(listed)).length
     show()
   }

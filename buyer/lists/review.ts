@@ -10,15 +10,17 @@ import { readTable, writeTable } from '../table/table-file.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { parseOperation } from '../../agent/operation/operation.ts'
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
-import { decisionOf, findColumns, readCells } from './columns.ts'
+import { findColumns, readCells } from './columns.ts'
 import { reviewKey } from './plan.ts'
+import { decisionOf } from './result-columns.ts'
+import { NONE } from './rows.ts'
 import type { BoughtRow } from './run.ts'
 
 const KEY = 'key'
 const CHOICE = 'chosen_number'
 
 /**
- * The numbers that were written into the file, by the keys of their rows. Undefined without the file.
+ * The numbers that were written into the file, or `NONE`, by the keys of their rows. Undefined without the file.
  * @throws an error that names the row of a number that cannot be read, or that contradicts another one
  */
 export async function readChoices(path: string): Promise<Map<string, string> | undefined> {
@@ -30,9 +32,10 @@ export async function readChoices(path: string): Promise<Map<string, string> | u
   for (const [index, row] of rows.entries()) {
     const { key = '', choice = '' } = readCells(row, columns)
     if (isBlank(choice)) continue
-    const number = readTypedNumber(choice)?.digits ?? ''
+    const isNone = choice.trim().toLowerCase() === NONE
+    const number = isNone ? NONE : (readTypedNumber(choice)?.digits ?? '')
     const place = `in ${CHOICE} of row ${index + 2}`
-    if (parseOperation(lookup, { company_number: number }).kind === 'invalid')
+    if (!isNone && parseOperation(lookup, { company_number: number }).kind === 'invalid')
       throw new Error(`${path} has no company number ${place}`)
     if ((choices.get(key.trim()) ?? number) !== number) throw new Error(`${path} has a second number ${place}`)
     choices.set(key.trim(), number)

@@ -27,12 +27,16 @@ export type RowResult =
   | { kind: 'bought'; answer: ResolveResponse; purchase: string }
   /** The record of the number, which is all that the row has. */
   | ({ kind: 'found' } & FoundRecord)
-  /** The record of the company that a person has chosen. */
-  | ({ kind: 'chosen' } & FoundRecord)
+  /** The record of the company that a person has chosen, and the resolution in which it was a candidate. */
+  | ({ kind: 'chosen'; resolution?: ResolveResponse } & FoundRecord)
+  /** A person has decided that no candidate is the company. */
+  | { kind: 'none'; answer: ResolveResponse; purchase: string }
   /** With `purchase`, a batch charged for this row. Without it, the whole request was refused. */
   | { kind: 'refused'; code: RefusalCode; purchase?: string }
-  /** The row has neither a name nor a number. */
+  /** The row has neither a name nor a number, or is hidden. Its notes say which. */
   | { kind: 'empty' }
+  /** The run ended before the row. `isOpen`: a payment was sent, and has no answer. */
+  | { kind: 'left'; isOpen: boolean }
 
 /** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
 const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
@@ -80,12 +84,17 @@ function numberOf({ name, company_number, eircode, address }: RowCells): string 
   return typed && namesCompany(typed) ? typed.digits : undefined
 }
 
-/** The candidate with this number of an answer that was paid for, as the choice of a person. */
+/** What a person writes in place of a number if no candidate is the company. */
+export const NONE = 'none'
+
+/** What a person has chosen among the candidates of an answer that was paid for: a number, or `NONE`. */
 export function choose(result: RowResult, number: string): RowResult | undefined {
   if (result.kind !== 'bought') return undefined
   const { answer, purchase } = result
+  if (number === NONE) return { kind: 'none', answer, purchase }
   const company = answer.candidates.find(({ company: each }) => each.company_number === number)?.company
-  return company && { kind: 'chosen', answer: { company, snapshot_id: answer.snapshot_id }, purchase }
+  if (!company) return undefined
+  return { kind: 'chosen', answer: { company, snapshot_id: answer.snapshot_id }, purchase, resolution: answer }
 }
 
 /** Whether the result leaves the choice to a person. */

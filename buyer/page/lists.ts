@@ -6,17 +6,20 @@ import { ENCODINGS } from '../table/decode-text.ts'
 import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../table/read-table.ts'
 import { encodeTable } from '../table/write-table.ts'
 import { TableError } from '../table/table-error.ts'
-import { decisionOf, namesOf, type ColumnNames } from '../lists/columns.ts'
+import { namesOf, type ColumnNames } from '../lists/columns.ts'
 import { proposeHeader } from '../lists/header.ts'
 import { NO_COLUMNS, proposeColumns } from '../lists/propose-columns.ts'
 import { readList, resultCells, resultHead, type List } from '../lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../lists/plan.ts'
+import { decisionOf } from '../lists/result-columns.ts'
 import { listPurchases, paidAmount } from '../library/purchase-state.ts'
-import { choose, type RowCells } from '../lists/rows.ts'
+import { restOfList } from '../lists/rest-of-list.ts'
+import { choose, NONE, type RowCells } from '../lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
 import { present, toHead, withdraw } from './answers.ts'
 import { connect, describe, holdRows, NO_SIGNER, say, SHARED } from './purchase.ts'
+import { toDay } from '../../base/day.ts'
 import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
 import { plural, toWords, usdc } from './words.ts'
@@ -182,6 +185,8 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
     say('')
   } catch (cause) {
     say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
+    const rest = restOfList(await planOf(list), { storage, baseUrl, from: rows.length })
+    for await (const row of rest) rows.push(row)
   }
   const after = await listPurchases(storage, new Date())
   showResults(given, list, rows, paidAmount(after) - paidAmount(plan.purchased.all))
@@ -191,17 +196,20 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
 function showResults(given: Given, list: List, bought: readonly BoughtRow[], paid: number): void {
   const keyOf = ({ listed }: BoughtRow) => reviewKey(listed.cells)
   const download = async (end: string, rows: readonly BoughtRow[]) => {
-    const cells = rows.map(({ listed, result }) => resultCells(listed, result, 'purchases'))
+    const options = { receiptFolder: 'purchases', today: toDay(new Date()), hasAllColumns: false }
+    const cells = rows.map(({ listed, result }) => resultCells(listed, result, options))
     const name = `${given.name.replace(/\.\w+$/, '')}-companies.${end}`
     const { format, width: addedFrom } = list
-    save(name, await encodeTable([...resultHead(list, name), ...cells], { name, format, addedFrom }))
+    const headerRow = list.header && list.above.length + 1
+    save(name, await encodeTable([...resultHead(list, name), ...cells], { name, format, addedFrom, headerRow }))
   }
   const show = (wanted: string): void => {
     const decided = (row: BoughtRow) => choose(row.result, given.decided.get(keyOf(row)) ?? '') ?? row.result
     const rows = bought.map((row) => ({ ...row, result: decided(row) }))
+    const reached = rows.filter(({ result }) => result.kind !== 'left')
     const rowsOf = (of: string) => rows.filter(({ result }) => of === 'all' || decisionOf(result) === of)
     const decisions = [...new Set(['all', wanted, ...rows.map(({ result }) => decisionOf(result))])]
-    const texts = decisions.map((each) => `${toWords(each) || 'empty'} ${rowsOf(each).length}`)
+    const texts = decisions.map((each) => `${toWords(each)} ${rowsOf(each).length}`)
     const cells = rowsOf(wanted).map((row) => {
       const { listed, result } = row
       const asked = Object.values(listed.cells).filter((text) => !isBlank(text))
@@ -213,7 +221,7 @@ function showResults(given: Given, list: List, bought: readonly BoughtRow[], pai
       return [String(listed.at), asked.join(', '), toWords(decisionOf(result)), showResult(row, decide)]
     })
     present(
-      create('h1', {}, `${plural(rows.length, 'row')} of ${list.rows.length}`),
+      create('h1', {}, `${plural(reached.length, 'row')} of ${rows.length}`),
       paragraph(`Paid: ${usdc(paid)}.`),
       create('div', { class: 'actions' }, [
         choice('Decision', decisions.indexOf(wanted), texts, (at) => show(decisions[at] ?? '')),
@@ -227,11 +235,12 @@ function showResults(given: Given, list: List, bought: readonly BoughtRow[], pai
 
 /** @param decide takes the number of a candidate, or nothing to take the decision back */
 function showResult({ listed, result }: BoughtRow, decide: (number: string) => void): Content {
-  if (result.kind === 'empty' || result.kind === 'refused') return listed.notes.join('; ')
+  if (result.kind === 'empty' || result.kind === 'refused' || result.kind === 'left') return listed.notes.join('; ')
+  const undo = result.kind === 'chosen' || result.kind === 'none' ? [' ', button('Undo', () => decide(''))] : []
+  if (result.kind === 'none') return ['none of the candidates', undo]
   const company = result.kind === 'bought' ? result.answer.match?.company : result.answer.company
   if (company) {
     const { company_number } = company
-    const undo = result.kind === 'chosen' ? [' ', button('Undo', () => decide(''))] : []
     return [link(urlOf('lookup', { company_number }), toWords(describeCandidate(companyRow(company)))), undo]
   }
   if (result.kind !== 'bought') return ''
@@ -240,7 +249,8 @@ function showResult({ listed, result }: BoughtRow, decide: (number: string) => v
     return create('li', {}, [text, ' ', button('Choose', () => decide(candidate.number))])
   })
   if (candidates.length === 0) return 'nothing similar'
-  return details(plural(candidates.length, 'candidate'), create('ol', {}, candidates))
+  const none = button('None of them', () => decide(NONE))
+  return details(plural(candidates.length, 'candidate'), [create('ol', {}, candidates), none])
 }
 
 lines.addEventListener('input', () => {

@@ -1,5 +1,8 @@
 /** The forms in which a table is written. */
 
+/** In place of the name of a file: stdin to read, stdout to write. */
+export const STREAM = '-'
+
 /** A text file and a name without an end are CSV. */
 const FORMS = new Map<string, 'csv' | 'tsv' | 'xlsx' | 'json'>([
   ['', 'csv'],

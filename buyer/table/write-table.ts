@@ -1,8 +1,8 @@
 /** Tables as the bytes of a CSV, a TSV, an .xlsx file or JSON. Runs in browsers too. */
-import { writeXlsxStream } from 'hucre/xlsx'
-import { toText, type Cell } from './cell.ts'
+import { toText, type Cell, type Rows } from './cell.ts'
 import type { Format } from './read-table.ts'
 import { formOf } from './table-name.ts'
+import { encodeSheet } from './write-sheet.ts'
 
 export interface WriteOptions {
   /** Its end is the form of the table (table-name.ts). */
@@ -14,21 +14,18 @@ export interface WriteOptions {
    * formula. All cells of a sheet are added ones, because a text of a sheet is never a formula.
    */
   addedFrom?: number
+  /** From 1. It stays in view in a sheet, and has its filter. */
+  headerRow?: number | undefined
 }
 
 const DEFAULT_FORMAT: Format = { kind: 'csv', separator: ',', lineEnd: '\r\n', hasByteOrderMark: true }
 
-export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
-
 /** Encodes each row when it is read, so that the cells of a long list are never all in memory. */
 export async function encodeTable(rows: Rows, options: WriteOptions): Promise<Uint8Array<ArrayBuffer>> {
-  const { name, addedFrom = 0 } = options
+  const { name, addedFrom = 0, headerRow } = options
   const form = formOf(name)
   const format = { ...(options.format ?? DEFAULT_FORMAT), ...(form === 'tsv' && { separator: '\t' }) }
-  if (form === 'xlsx') {
-    const stream = writeXlsxStream(toSheet(rows), { name: 'Sheet1' })
-    return new Uint8Array(await new Response(stream).arrayBuffer())
-  }
+  if (form === 'xlsx') return encodeSheet(format.kind === 'csv' ? withNumbers(rows, addedFrom) : rows, headerRow)
   const texts = form === 'json' ? toJson(rows) : toCsv(rows, format, format.kind === 'xlsx' ? 0 : addedFrom)
   const encoder = new TextEncoder()
   const parts: Uint8Array<ArrayBuffer>[] = []
@@ -41,6 +38,7 @@ async function* toCsv(rows: Rows, { separator, lineEnd, hasByteOrderMark }: Form
   const isPlain = (text: string) => !text.includes(separator) && !/["\r\n]/.test(text)
   const toField = (cell: Cell, index: number) => {
     const text = toText(cell)
+    if (typeof cell === 'number') return text
     if (index < addedFrom) return isPlain(text) ? text : quote(text)
     return /^\w*$/.test(text) ? text : quote(toSafeCell(text))
   }
@@ -68,10 +66,13 @@ async function* toJson(rows: Rows) {
   yield '\n]\n'
 }
 
-/** A text of a sheet is never a formula. The writer does not escape what its format reads as an escaped character. */
-async function* toSheet(rows: Rows) {
-  const toCell = (cell: Cell) =>
-    typeof cell === 'string' ? cell.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_') || null : cell
+/** A number without leading zeros, and with no more digits than a sheet shows of it. */
+const NUMBER = /^-?(?:0|[1-9]\d{0,10})(?:\.\d{1,4})?$/
+
+/** The numbers that a CSV has. */
+async function* withNumbers(rows: Rows, addedFrom: number) {
+  const toCell = (cell: Cell, index: number) =>
+    index < addedFrom && typeof cell === 'string' && NUMBER.test(cell) ? Number(cell) : cell
   for await (const row of rows) yield row.map(toCell)
 }
 

@@ -2,6 +2,7 @@
 import type { Company } from '../../store/dataset/company.ts'
 import type { Cell } from '../table/cell.ts'
 import { companyRow, showValue } from '../candidate-row.ts'
+import { describeFiling } from '../filing.ts'
 import { fieldSchema } from '../../agent/operation/result.ts'
 import { filingStatus } from '../../agent/operation/filing-status.ts'
 import type { Change } from './state.ts'
@@ -71,10 +72,8 @@ export function describeDue(companies: readonly (Company | null)[], today: strin
   const rows = companies.flatMap((company) => {
     const status = company && filingStatus(company, today)
     if (!company || status?.kind !== 'dated' || status.days > DUE_DAYS) return []
-    const { annual_return_date: date, days, file_by: fileBy, accounts } = status
-    const when = days < 0 ? `${-days} days ago` : `in ${days} days`
-    const event = `${when}, at the latest ${fileBy}; accounts on record: ${accounts.replace('_', ' ')}`
-    return [{ number: company.company_number, name: company.legal_name, date, event }]
+    const { annual_return_date: date } = status
+    return [{ number: company.company_number, name: company.legal_name, date, event: describeFiling(status) }]
   })
   const lines = rows.map(({ number, name, date, event }) => `${number} ${name}: ${date}, ${event}`)
   return lines.length === 0 ? [] : [{ heading: `Annual return date within ${DUE_DAYS} days, or passed`, lines, rows }]

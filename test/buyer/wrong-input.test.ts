@@ -67,6 +67,20 @@ const WRONG: [args: string[], status: number, message: RegExp][] = [
     1,
     /can cost 0\.002 USDC, and --max-total is 0\.001\. Nothing was signed\. Raise --max-total/,
   ],
+  [
+    [...LIST, '--out', 'DIR/none/out.csv'],
+    2,
+    /'--out' names DIR\/none\/out\.csv, which is in a folder that does not exist/,
+  ],
+  [[...LIST, '--out', '/dev/stdout'], 2, /'--out' names \/dev\/stdout, which is a device or a link/],
+  [[...LIST, '--out', 'DIR/open.key', '--force'], 2, /open\.key' is invalid\. Its name must end with one of/],
+  [[...LIST, '--out', 'DIR/other.csv'], 2, /other\.csv is not an output of DIR\/list\.csv\. .* add --force/],
+  [[...LIST, '--review', 'DIR/none/review.csv'], 2, /'--review' names .* a folder that does not exist/],
+  [[...WATCH, '--report', 'DIR/none/report.csv'], 2, /'--report' names .* a folder that does not exist/],
+  [[...LIST, '--out', '-'], 2, /'--purchases' is required if stdout is the output/],
+  [['reconcile', '-', ...LIST.slice(2)], 2, /'--purchases' is required if stdout is the output/],
+  [[...LIST, '--out', '-', '--purchases', 'DIR/p', '--json'], 2, /'--json' cannot be used if stdout is the output/],
+  [['reconcile', '-', ...LIST.slice(2), '--purchases', 'DIR/p'], 1, /- has no rows/],
   [[...LIST, '--new-payment'], 2, /'--new-payment' cannot be used with a list/],
   [LIST, 1, /Nothing was signed\. To pay without a question, add --yes/],
   [WATCH, 1, /Nothing was signed\. To pay without a question, add --yes/],
@@ -88,6 +102,7 @@ describe('wrong input of the commands that buy', () => {
     await writeFile(join(directory, 'open.key'), service.buyerKey, { mode: 0o644 })
     await writeFile(join(directory, 'no.key'), 'x', { mode: 0o600 })
     await writeFile(join(directory, 'list.csv'), 'name,number\nPlain Fixture,1001\n')
+    await writeFile(join(directory, 'other.csv'), 'notes of a person\n')
   })
 
   const run = (args: readonly string[]) => {

@@ -1,10 +1,12 @@
 /** Runs a command of the program inside the test process. */
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { runCli } from '../../operator/cli/run.ts'
 import type { CliContext } from '../../agent/command-line/context.ts'
 
 export interface CliResult {
   code: number
+  /** What was written to stdout as bytes. */
+  bytes: Buffer
   /** Stdout. */
   lines: string[]
   text: string
@@ -13,10 +15,13 @@ export interface CliResult {
 
 export async function runCommand(args: readonly string[], change: Partial<CliContext> = {}): Promise<CliResult> {
   const lines: string[] = []
+  const written: Uint8Array[] = []
   const stderr = new PassThrough()
   const context: CliContext = {
     environment: {},
     print: (line) => void lines.push(line),
+    writeBytes: (bytes) => void written.push(bytes),
+    stdin: Readable.from([]),
     flush: async () => undefined,
     stderr,
     now: () => new Date(),
@@ -30,5 +35,5 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     ...change,
   }
   const code = await runCli(args, context)
-  return { code, lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }
+  return { code, bytes: Buffer.concat(written), lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }
 }

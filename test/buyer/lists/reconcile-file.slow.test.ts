@@ -1,6 +1,8 @@
 /** The command `client reconcile` with the real service and real payments. */
+import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import {
@@ -22,10 +24,11 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { useService } from '../../support/use-service.ts'
 
 const ADDED =
-  'company_number,legal_name,status,company_type,address_1,address_2,address_3,address_4,eircode,registered_date,' +
-  'status_date,next_annual_return_date,decision,score,evidence,explanation,notes,' +
-  [1, 2, 3].map((at) => CANDIDATE_COLUMNS.map((column) => `alternative_${at}_${column}`)).join() +
-  ',snapshot_id,receipt'
+  'decision,company_number,legal_name,status,address,eircode,registered_date,next_annual_return_date,filing,why,' +
+  'receipt,snapshot_id'
+const OTHERS =
+  'company_type,address_1,address_2,address_3,address_4,status_date,score,evidence,explanation,notes,' +
+  [1, 2, 3].map((at) => CANDIDATE_COLUMNS.map((column) => `alternative_${at}_${column}`)).join()
 const LIST = `id,Supplier,note
 1,Plain Fixture Ltd,"a ""quoted"" note"
 2,PLAIN FIXTURE LTD,
@@ -53,11 +56,9 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
   })
 
+  const client = () => ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key')]
   const run = (args: string[], change: Partial<CliContext> = {}) =>
-    runCommand(
-      ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'reconcile', file, ...args],
-      change,
-    )
+    runCommand([...client(), 'reconcile', file, ...args], change)
   /** Lets `answer` answer the requests with a payment. */
   const onPayment =
     (answer: (send: () => Promise<Response>, input: string | URL | Request, body: string) => unknown): typeof fetch =>
@@ -91,9 +92,19 @@ describe('[15.11] the command client reconcile', function () {
     expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
     const text = await readFile(out, 'utf8')
     expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
-    expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,"PLAIN FIXTURE LIMITED",')
+    expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",matched,73848,"PLAIN FIXTURE LIMITED",')
+    const whys = (await readOut()).map(({ why }) => why)
+    expect(whys.slice(3)).to.deep.equal([
+      'no company has such a name',
+      'no name and no number',
+      'name must have 3 to 160 characters after normalisation',
+      'equal name without its legal form',
+    ])
+    expect(whys[2]).to.match(/^100[45] TWIN FIXTURE LIMITED: another company has the same name \| 100[45] TWIN/)
+    expect(await service.transfersOf(() => run(['--column', 'Supplier', '--all-columns']))).to.equal(0)
+    expect((await readFile(out, 'utf8')).split('\n')[0]).to.equal(`id,Supplier,note,${ADDED},${OTHERS}`)
     const rows = await readOut()
-    const decisions = 'matched,matched,ambiguous,no_match,,invalid_body,matched'
+    const decisions = 'matched,matched,ambiguous,no_match,not_bought,invalid_body,matched'
     expect(rows.map(({ decision }) => decision).join()).to.equal(decisions)
     expect(rows[2]).to.include({ note: 'two\nlines', company_number: '', legal_name: '', status: '' })
     const alternatives = [rows[2]?.['alternative_1_number'], rows[2]?.['alternative_2_number']]
@@ -140,9 +151,9 @@ describe('[15.11] the command client reconcile', function () {
     expect([code, stderr]).to.deep.equal([0, ''])
     const text = await readFile(out, 'utf8')
     expect(text.split('\r\n')[0]).to.match(
-      /^\uFEFF9;Aléo Fixture Teoranta; D02 X285;n\/a €;1002;"ALÉO FIXTURE TEORANTA";/,
+      /^\uFEFF9;Aléo Fixture Teoranta; D02 X285;n\/a €;matched;1002;"ALÉO FIXTURE TEORANTA";/,
     )
-    expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;5003;/)
+    expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;matched;5003;/)
   })
 
   it('[12.20] reads numbers as people type them, and leaves out what cannot be read, with a note', async () => {
@@ -155,7 +166,7 @@ describe('[15.11] the command client reconcile', function () {
       file,
       [...list, 'Plain Fixture\t999999\t', '\tIE1002.\t', '\t"5,003.0"\t', '\tN/A\t', ''].join('\n'),
     )
-    const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
+    const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--all-columns', '--yes']
     const { text, code } = await run(args)
     expect(text).not.to.contain('no usable number')
     // A refusal of the request decides its row.
@@ -171,7 +182,7 @@ describe('[15.11] the command client reconcile', function () {
       ['company_not_found', '', ''],
       ['matched', '1002', ''],
       ['matched', '5003', ''],
-      ['', '', 'company_number not read: N/A'],
+      ['not_bought', '', 'company_number not read: N/A'],
     ])
   })
 
@@ -179,7 +190,7 @@ describe('[15.11] the command client reconcile', function () {
     it(`writes the rows that need a person to a review, and takes the numbers that are written into it (${format})`, async () => {
       const review = join(directory, `review.${format}`)
       await writeFile(file, 'name,town\nTwin Fixture,x\nPlain Fixture,y\nTwin Fixture,z\nUnheard Of Holdings,\n')
-      const args = ['--column', 'name', '--review', review, '--yes']
+      const args = ['--column', 'name', '--review', review, '--all-columns', '--yes']
       const { text } = await run(args)
       expect(text).to.contain('2 rows need a person: write the numbers into')
       const table = await readTable(review)
@@ -201,11 +212,27 @@ describe('[15.11] the command client reconcile', function () {
       expect(await service.transfersOf(() => run(args))).to.equal(0)
       const decided = (await readOut()).map((row) => [row['decision'], row['company_number'], row['town']].join(' '))
       expect(decided).to.deep.equal(['chosen 1005 x', 'matched 73848 y', 'chosen 1005 z', 'no_match  '])
+      expect((await readOut())[0]).to.include({
+        why: 'decided by a person',
+        notes: 'decided by a person',
+        score: '960',
+        evidence: 'equal name without its legal form',
+        alternative_1_number: '1004',
+      })
       expect((await readFile(review)).equals(kept)).to.equal(true)
       expect(await service.transfersOf(() => run(args.slice(0, -1)))).to.equal(0)
       const otherwise = await run([...args.slice(0, -1), '--address-column', 'town'])
       expect(otherwise.text).to.contain(`Numbers in ${review} that belong to no row of the list with these columns: 1.`)
-      await choose('none')
+      await choose('None ')
+      expect(await service.transfersOf(() => run(args))).to.equal(0)
+      const none = { decision: 'none', company_number: '', why: 'decided by a person', alternative_2_number: '1005' }
+      expect((await readOut())[2]).to.include(none)
+      // The number of a company that is no candidate is looked up.
+      await choose('5003')
+      expect(await service.transfersOf(() => run(args))).to.equal(1)
+      const other = { decision: 'chosen', company_number: '5003', score: '', alternative_2_number: '1005' }
+      expect((await readOut())[0]).to.include(other)
+      await choose('nobody')
       expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 2')
     })
 
@@ -215,7 +242,7 @@ describe('[15.11] the command client reconcile', function () {
       (_, index) => `Numbered Fixture ${(index % 25) + 1}${index < 25 ? '' : ` é${index}`}`,
     )
     const text = ['name;VAT', ...names.map((name, index) => `${name};IE${6000000 + index}V`), ''].join('\r\n')
-    const args = ['--column', 'name', '--number-column', 'VAT', '--out', out, '--batch', '--yes']
+    const args = ['--column', 'name', '--number-column', 'VAT', '--out', out, '--all-columns', '--batch', '--yes']
     const controller = new AbortController()
     const interruptAtFirst = onPayment((send) => (controller.abort(), send()))
     const paid = await service.transfersOf(async () => {
@@ -238,6 +265,99 @@ describe('[15.11] the command client reconcile', function () {
       }
     })
     expect([paid, (await purchases()).length]).to.deep.equal([12, 12])
+  })
+
+  it('replaces only its own output, as it was written', async () => {
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const args = ['--column', 'name', '--yes']
+    await writeFile(out, 'notes of a person\n')
+    const refusalOf = async (...more: string[]) => {
+      const { code, stderr } = await run([...args, ...more])
+      return [code, stderr.replaceAll(directory, 'DIR').split('. ', 1).join()]
+    }
+    await service.transfersOf(async () => {
+      expect(await refusalOf()).to.deep.equal([2, 'error: DIR/list.reconciled.csv is not an output of DIR/list.csv'])
+    })
+    expect(await readFile(out, 'utf8')).to.equal('notes of a person\n')
+    expect(await purchases()).to.deep.equal([])
+    expect((await run([...args, '--force'])).code).to.equal(0)
+    // Another list with the same output, and the same list with other rows.
+    const other = join(directory, 'other.csv')
+    await writeFile(other, 'name\nPlain Fixture\n')
+    const ofOther = await runCommand([...client(), 'reconcile', other, ...args, '--out', out])
+    expect([ofOther.code, ofOther.stderr]).to.deep.equal([
+      2,
+      `error: ${out} is not an output of ${other}. Name another --out, or add --force to replace it (add --help for usage)\n`,
+    ])
+    await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
+    expect((await run(args)).code).to.equal(0)
+    const written = await readFile(out)
+    // The process can die after the digest is on disk and before the file is replaced.
+    await run([...args, '--all-columns'])
+    await writeFile(out, written)
+    expect((await run(args)).code).to.equal(0)
+    await writeFile(out, `${String(written)}decided,by,hand\n`)
+    expect(await refusalOf()).to.deep.equal([2, 'error: DIR/list.reconciled.csv was changed since it was written'])
+    expect(await readFile(out, 'utf8')).to.contain('decided,by,hand')
+    expect((await run([...args, '--dry-run'])).code).to.equal(0)
+  })
+
+  it('reads stdin and writes stdout, which has nothing else', async () => {
+    const folder = join(directory, 'bought')
+    const args = ['--column', 'name', '--purchases', folder, '--yes']
+    const stdin = () => Readable.from([Buffer.from('name;no'), Buffer.from('te\nPlain Fixture;-12.5\n')])
+    const paid = await service.transfersOf(async () => {
+      for (const from of ['-', file]) {
+        await writeFile(file, 'name;note\nPlain Fixture;-12.5\n')
+        const { code, lines, bytes, stderr } = await runCommand(
+          [...client(), 'reconcile', from, ...args, '--out', '-'],
+          { stdin: stdin() },
+        )
+        expect([code, lines]).to.deep.equal([0, []])
+        expect(bytes.toString().split('\n')[1]).to.match(/^Plain Fixture;-12\.5;matched;73848;"PLAIN FIXTURE LIMITED";/)
+        expect(bytes.toString()).to.match(/bought\/[0-9a-f]{64}-0\.json/)
+        expect(stderr).to.contain('1 rows in -: 1 matched')
+      }
+    })
+    expect(paid).to.equal(1)
+    const sheet = join(directory, 'list.xlsx')
+    await runCommand([...client(), 'reconcile', '-', ...args, '--out', sheet], { stdin: stdin() })
+    const { rows } = await readTable(sheet)
+    const [[, note] = [], [, value, decision, number, , , , , date] = []] = rows
+    expect([note, value, decision, number]).to.deep.equal(['note', -12.5, 'matched', '73848'])
+    expect(date).to.be.instanceOf(Date)
+  })
+
+  it('writes the rows that are paid if the run ends early, and marks the others', async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `Numbered Fixture ${at + 1}`)
+    await writeFile(file, ['name', 'Twin Fixture', ...names, ''].join('\n'))
+    const args = ['--column', 'name', '--yes']
+    const refusing = onPayment((send, _, body) =>
+      /Fixture (?:3|12)"/.test(body) ? Response.json({ error: { code: 'payment_rejected' } }, { status: 402 }) : send(),
+    )
+    const refused = await run(args, { fetch: refusing })
+    expect(refused.code).to.equal(6)
+    expect(refused.text).to.contain(`The rows that are paid are in ${out}. The others have the decision not_bought.`)
+    const shown = (await readOut()).map(({ decision, company_number: number, why }) => [decision, number, why].join())
+    // Ten rows are bought at once.
+    expect(shown.slice(1)).to.deep.equal(
+      names.map((_, at) =>
+        at > 8
+          ? 'not_bought,,the run ended before this row'
+          : at === 2
+            ? 'payment_open,,a payment without an answer'
+            : `matched,${5001 + at},equal name without its legal form`,
+      ),
+    )
+    expect(shown[0]).to.match(/^ambiguous,/)
+    const nothing = await run([...args, '--out', `${out}.csv`], { fetch: onPayment(() => Response.error()) })
+    expect([nothing.code, existsSync(`${out}.csv`)]).to.deep.equal([4, false])
+    await expirePayments(service.buyerKey)
+    await run(args)
+    expect((await readOut()).map(({ decision }) => decision)).to.deep.equal([
+      'ambiguous',
+      ...names.map(() => 'matched'),
+    ])
   })
 
   describe('signs nothing', () => {

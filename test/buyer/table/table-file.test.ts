@@ -152,10 +152,10 @@ describe('[15.14] the table of a list', () => {
     const added = (list: List) => resultHead(list, 'x.json')[0]?.slice(0, 4)
     const columns = { name: '1' }
     const titled = readList(await read('Suppliers\n\nname,note,note\nFoo,7,8\n'), { columns, headerRow: 3 })
-    expect(added(titled)).to.deep.equal(['name', 'note', 'note_2', 'company_number'])
+    expect(added(titled)).to.deep.equal(['name', 'note', 'note_2', 'decision'])
     expect(resultHead(titled, 'x.csv').map(([first]) => first)).to.deep.equal(['Suppliers', '', 'name'])
     const bare = readList(await read('Foo,7\n'), { columns, headerRow: 0 })
-    expect(added(bare)).to.deep.equal(['column_1', 'column_2', 'company_number', 'legal_name'])
+    expect(added(bare)).to.deep.equal(['column_1', 'column_2', 'decision', 'company_number'])
     expect(resultHead(bare, 'x.xlsx')).to.deep.equal([])
   })
 
@@ -172,7 +172,7 @@ describe('[15.14] the table of a list', () => {
     expect(table.rows).to.deep.equal(rows)
     await writeTable(path, table.rows, { format: table.format, addedFrom: 9 })
     expect((await readFile(path, 'utf8')).split('\n')[1]).to.equal('335801,"\'=1+1","2020-01-31",true')
-    const tabs = join(directory, 'new', 'list.tsv')
+    const tabs = join(directory, 'list.tsv')
     await writeTable(tabs, [['a', 'b']], { format })
     expect(await readFile(tabs, 'utf8')).to.equal('a\tb\n')
   })
@@ -202,13 +202,24 @@ describe('[15.14] the table of a list', () => {
     expect(await readFile(path, 'utf8')).to.equal('=own text,"ADDED NAME","ECHO;\'=1+1",700005,\n')
   })
 
-  it('replaces a link instead of writing through it', async () => {
+  it('replaces a regular file only, and creates no folder', async () => {
     const { format } = await read('a,b\n')
+    const write = (to: string) => writeTable(to, [['a']], { format }).catch(({ message }: Error) => message)
     const target = `${path}.target`
     const link = `${path}.link`
     await writeFile(target, 'kept')
     await symlink(target, link)
-    await writeTable(link, [['a']], { format, addedFrom: 1 })
-    expect([await readFile(target, 'utf8'), await readFile(link, 'utf8')]).to.deep.equal(['kept', 'a\n'])
+    expect(await write(link)).to.equal(`${link} is a device or a link`)
+    expect(await readFile(target, 'utf8')).to.equal('kept')
+    for (const [to, fault] of [
+      ['/dev/stdout', 'is a device or a link'],
+      ['/dev/null', 'is a device or a link'],
+      [directory, 'is a folder'],
+      [join(directory, 'none', 'x.csv'), 'is in a folder that does not exist'],
+      [join(target, 'x.csv'), 'is in a folder that does not exist'],
+    ] as const)
+      expect(await write(to)).to.equal(`${to} ${fault}`)
+    expect(await write(target)).to.equal(undefined)
+    expect(await readFile(target, 'utf8')).to.equal('a\n')
   })
 })
