@@ -49,7 +49,7 @@ const mostly = (values: readonly string[], fits: (text: string) => boolean) =>
   values.length === 0 || values.filter(fits).length * 2 > values.length
 
 /** A company number has one to six digits after its leading zeros. */
-const NUMBER = /^0*[1-9]\d{0,5}$/
+const NUMBER = /^0*\d{1,6}$/
 const isNumber = (text: string) => NUMBER.test(readTypedNumber(text)?.digits ?? '')
 const isLabelled = (text: string) => isNumber(text) && readTypedNumber(text)?.isLabelled === true
 
@@ -86,7 +86,11 @@ const SAME_RANK = 4
 
 /** By the heading, or by legal forms, or the only column of a list. Doubt proposes none. */
 function findNames(columns: readonly Column[]): Column | undefined {
-  const texts = columns.filter(({ values }) => mostly(values, isText))
+  const texts = columns.filter(({ heading, values }) =>
+    heading?.kind === 'name' && values.some(isText)
+      ? mostly(values, (text) => isText(text) || isNumber(text))
+      : mostly(values, isText),
+  )
   const found = highest(texts, ({ heading, values }) => {
     if (heading && heading.kind !== 'name') return 0
     const forms = values.slice(0, NAMES_MAX).filter(hasForm).length / Math.min(NAMES_MAX, values.length || 1)

@@ -69,6 +69,8 @@ describe('[15.14] the columns of a list', () => {
     ['100001\n100002\n42', 'company_number = column 1'],
     ['Number\n100001\n100002', 'company_number = Number'],
     ['Company\n100001\n100002', 'company_number = Company'],
+    ['Number\n00000000\n11', 'company_number = Number'],
+    [`Id,Company\n1,${A}\n2,100002`, 'name = Company'],
     ['CRO,Note\n100001,a\n100002,', 'company_number = CRO'],
     ['Supplier No\n100001\n100002', ''],
     ['Supplier No,Amount\n100001,7\n100002,8', ''],
