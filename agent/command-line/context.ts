@@ -24,10 +24,10 @@ export interface CliContext {
   /** Asks the user a question. False if there is no terminal to ask at. */
   confirm: (question: string) => Promise<boolean>
   /**
-   * Aborted by the first SIGINT, SIGTERM or SIGHUP after this call; its reason is the name of the signal. The next one
-   * ends the process.
+   * Aborted by the first SIGINT, SIGTERM or SIGHUP after this call; its reason is the name of the signal. The next one,
+   * or one after `until` is aborted, ends the process.
    */
-  interrupted: () => AbortSignal
+  interrupted: (until?: AbortSignal) => AbortSignal
   /** Makes this process one that gives way to the service, for example when memory runs out. */
   runInBackground: () => Promise<void>
   /** Ends the process when the command has ended, also if a call that was aborted still waits for the service. */

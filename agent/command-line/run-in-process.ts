@@ -65,16 +65,20 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
-function interrupted(): AbortSignal {
+function interrupted(until?: AbortSignal): AbortSignal {
   const controller = new AbortController()
   // Each row of a list that is being bought listens.
   setMaxListeners(0, controller.signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const abort = (received: NodeJS.Signals) => {
-    for (const signal of signals) process.off(signal, abort)
+    ignore()
     controller.abort(received)
   }
+  const ignore = () => {
+    for (const signal of signals) process.off(signal, abort)
+  }
   for (const signal of signals) process.on(signal, abort)
+  until?.addEventListener('abort', ignore)
   return controller.signal
 }
 

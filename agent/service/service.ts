@@ -88,9 +88,11 @@ export async function startService(given: ServiceOptions) {
   // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
   setMaxListeners(0, stopping.signal)
   let isOpen = false
+  /** Before a stop: a load balancer sends no more requests. */
+  const becomeUnready = () => void (isOpen = false)
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
   const stop = async (): Promise<void> => {
-    isOpen = false
+    becomeUnready()
     stopping.abort()
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
@@ -170,7 +172,7 @@ export async function startService(given: ServiceOptions) {
     )
     isOpen = true
     // `PORT=0` uses a free port.
-    return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
+    return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, becomeUnready, stop }
   } catch (cause) {
     await stop()
     throw cause

@@ -8,9 +8,13 @@ import type { AllowedChanges } from '../../agent/service/check-log-owner.ts'
 import type { Config } from '../../agent/service/config.ts'
 import type { Timer } from '../../base/runtime.ts'
 
+/** From `/readyz` to a load balancer that sends nothing more (contract 14.4). */
+const UNREADY_MS = 5_000
+
 const HELP = `
 Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
-SIGTERM and SIGINT stop the service after the requests in progress; a second signal ends it at once.
+SIGTERM and SIGINT stop the service after the requests in progress. If stdout is no terminal, it sells for five more
+seconds before, which a second signal ends. Another one ends the process at once.
 
 Examples:
   irish-company-agent serve
@@ -81,7 +85,15 @@ export async function serve(
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')
+  service.becomeUnready()
+  if (!context.isTerminal) await waitForSignal(context)
   await service.stop()
+}
+
+/** Ends with the time, or with a second signal. */
+async function waitForSignal({ interrupted }: Pick<CliContext, 'interrupted'>): Promise<void> {
+  const elapsed = AbortSignal.timeout(UNREADY_MS)
+  await Promise.race([once(elapsed, 'abort'), once(interrupted(elapsed), 'abort')])
 }
 
 /** Timers do not keep the process alive. */

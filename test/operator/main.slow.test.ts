@@ -2,9 +2,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
@@ -13,6 +15,9 @@ import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
+import { freePort } from '../support/listen.ts'
+
+const POLL_MS = 20
 
 let directory: string
 let environment: Record<string, string>
@@ -70,23 +75,63 @@ describe('the command serve', () => {
     expect(status).to.equal(0)
   })
 
-  it('[14.4] keeps its data, keys and buyer after a restart, and ends at once after a second signal', async () => {
+  it('[14.4] keeps its data, keys and buyer after a restart, and ends at once after a third signal', async () => {
     const second = start()
-    const { port } = new URL(await ready(second))
+    const request = await beginRequest(await ready(second))
     expect(await readFacts(second.said.get('ready') ?? '')).to.deep.equal(facts)
     expect(second.said.get('buyer')).to.equal(first.said.get('buyer'))
-
-    // A stop waits for this request.
-    const request = connect(Number(port), '127.0.0.1').on('error', () => undefined)
-    request.write('POST /api/v1/resolve HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
-    await once(request, 'connect')
     second.process.kill('SIGTERM')
-    while (!second.stderr().includes('stopping')) await once(second.process.stderr!, 'data')
+    await stoppingOf(second)
+    second.process.kill('SIGTERM')
+    const connects = () => fetch(second.said.get('ready') ?? '').then(Boolean, () => false)
+    while (await connects()) await sleep(POLL_MS)
     second.process.kill('SIGTERM')
     expect(await second.ended).to.equal('SIGTERM')
     request.destroy()
   })
+
+  it('[14.4] is unready at once after a signal, and sells until the wait ends, which a second signal ends', async () => {
+    const admin = `http://127.0.0.1:${await freePort()}`
+    const child = start({ ADMIN_PORT: new URL(admin).port })
+    const sold = await ready(child)
+    child.process.kill('SIGTERM')
+    await stoppingOf(child)
+    const probe = await fetch(`${admin}/readyz`)
+    const { checks } = (await probe.json()) as { checks: Record<string, boolean> }
+    expect([probe.status, Object.keys(checks).filter((name) => !checks[name])]).to.deep.equal([503, ['running']])
+    const paid = await run('client', 'lookup', '00000000', '--url', sold)
+    expect(paid.code, paid.stderr).to.equal(0)
+    child.process.kill('SIGTERM')
+    expect(await child.ended, child.stderr()).to.equal(0)
+  })
+
+  it('[14.4] does not wait on a terminal: a second signal ends it at once', async function () {
+    if (spawnSync('script', ['--version']).status !== 0) return this.skip()
+    // The terminal takes stdout and stderr, and `script` exits with the status of the shell in it.
+    const onTerminal = ['sh', '-c', 'exec script -qec "echo pid \\$\\$; exec $*" /dev/null', 'sh']
+    const child = startChild('operator/main.js', ['serve'], environment, onTerminal)
+    children.push(child)
+    const request = await beginRequest(await ready(child))
+    const id = Number(child.said.get('pid'))
+    process.kill(id, 'SIGTERM')
+    while (![...child.said.keys()].some((line) => line.includes('stopping'))) await sleep(POLL_MS)
+    process.kill(id, 'SIGTERM')
+    expect(await child.ended).to.equal(128 + constants.signals.SIGTERM)
+    request.destroy()
+  })
 })
+
+/** A stop waits for this request. */
+async function beginRequest(url: string): Promise<Socket> {
+  const request = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+  request.write('POST /api/v1/resolve HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
+  await once(request, 'connect')
+  return request
+}
+
+async function stoppingOf(child: Child): Promise<void> {
+  while (!child.stderr().includes('stopping')) await once(child.process.stderr!, 'data')
+}
 
 describe('the command serve, if it cannot start', () => {
   beforeEach(createDirectory)
