@@ -93,8 +93,19 @@ const dataset = notEmpty
 
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' })
 
-/** Never repeated in a message, because it can hold a password. */
-const responseLog = url.refine((value) => /^postgres(ql)?:$/.test(new URL(value).protocol), 'must be a postgres:// URL')
+/** As libpq writes them. The driver connects to one. */
+const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^/?#@]*(?:,|%2C)[^/?#@]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2C)/i
+
+/** Why a text is no URL of a response log. Never repeats it, because it can hold a password. */
+export function faultOfLogUrl(text: string): string | undefined {
+  if (SEVERAL_HOSTS.test(text))
+    return 'must have one host, whose name leads to the primary, such as that of a pgbouncer, an HAProxy or a managed service'
+  return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text) ? undefined : 'must be a postgres:// URL'
+}
+
+const responseLog = z.string().refine((value) => faultOfLogUrl(value) === undefined, {
+  error: ({ input }) => faultOfLogUrl(String(input)),
+})
 
 const schema = z.object({
   MODE: z.enum(['testnet', 'mainnet'], { error: 'must be testnet or mainnet' }).default('testnet'),

@@ -22,8 +22,9 @@ export const addMoveLogCommand: AddCommand = (program, context) => {
       const { moveLog } = await import('../../store/log/move.ts')
       const { dataDirectory, responseLog } = await loadConfig(context)
       if (responseLog !== undefined) throw new Error('RESPONSE_LOG is set: the response log is in PostgreSQL already')
-      if (!/^postgres(?:ql)?:\/\//.test(target) || !URL.canParse(target))
-        throw new Error('--to must be a postgres:// URL')
+      const { faultOfLogUrl } = await import('../../agent/service/config.ts')
+      const fault = faultOfLogUrl(target)
+      if (fault !== undefined) throw new Error(`--to ${fault}`)
       const { host, pathname } = new URL(target)
       const to = host + pathname
       const source = new LmdbResponseLog(dataDirectory)

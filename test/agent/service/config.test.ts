@@ -3,6 +3,14 @@ import { expect } from 'chai'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { ConfigError, readConfig } from '../../../agent/service/config.ts'
 
+/** As libpq and managed services write them. */
+const SEVERAL_HOSTS = [
+  'postgres://a.example,b.example/db?target_session_attrs=read-write',
+  'postgresql://user:secret,@a.example:5432,b.example:5433/db',
+  'postgres://a.example%2cb.example',
+  'postgres://user@a.example/db?sslmode=require&host=a.example,b.example',
+]
+
 /** The values that break a rule of a variable. */
 const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['MODE', /testnet or mainnet/, 'production'],
@@ -17,6 +25,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RESPONSE_RETENTION_DAYS', /from 30/, '29', '30.5'],
   ['RESPONSE_LOG', /URL/, '', 'nonsense'],
   ['RESPONSE_LOG', /postgres/, 'https://user:secret@database.example/companies'],
+  ['RESPONSE_LOG', /one host, whose name leads to the primary/, ...SEVERAL_HOSTS],
   ['RPC_URL', /URL/, 'nonsense'],
   ['PAY_TO', /not zero/, '0x0000000000000000000000000000000000000000'],
   ['PAY_TO', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', '0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913'],
@@ -81,6 +90,15 @@ describe('[14.1] the configuration', () => {
     expect(() => readConfig({ OPERATOR_NAME: 'A' })).to.throw(ConfigError, 'must be set together')
     const operator = { OPERATOR_NAME: 'A', OPERATOR_URL: 'https://a.example' }
     expect(readConfig(operator).operator).to.deep.equal({ name: 'A', url: 'https://a.example' })
+  })
+
+  it('accepts a response log with one host, also with commas elsewhere and without a host', () => {
+    const urls = [
+      'postgres://a.example/db?target_session_attrs=read-write',
+      'postgresql://user:one,two@a.example:5432/a,b?options=-c%20a=b,c',
+      'postgres://log@localhost/db?host=/run/postgresql',
+    ]
+    for (const url of urls) expect(readConfig({ RESPONSE_LOG: url }).responseLog).to.equal(url)
   })
 
   it('refuses one address for the service and its administration', () => {
