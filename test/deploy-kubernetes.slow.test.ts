@@ -1,5 +1,6 @@
 /** The manifest for Kubernetes: the container starts as its user, with volumes and secret, and the probes answer. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +40,7 @@ describe('the manifest for Kubernetes', function () {
       await chmod(path, mode)
     }
     for (const [, path = ''] of manifest.matchAll(/mountPath: (\S+?),? /g)) {
-      await mkdir(join(root, path))
+      await mkdir(join(root, path), { recursive: true })
       await give(join(root, path), 0o2775)
     }
     const [DATA_DIR = '', keyFile = ''] = ['DATA_DIR', 'RELAYER_KEY_FILE'].map((name) => join(root, environment[name]!))
@@ -57,12 +58,15 @@ describe('the manifest for Kubernetes', function () {
     await ready(service)
     const probes = [...manifest.matchAll(/httpGet: \{ path: (\S+), port: (\d+) \}/g)]
     expect(probes).to.have.lengthOf(3)
-    expect(numberOf('terminationGracePeriodSeconds')).to.be.above(70)
+    expect(manifest).to.contain(`prometheus.io/port: '${environment['ADMIN_PORT']}'`)
     for (const [, path, port] of probes) {
       expect(port).to.equal(environment['ADMIN_PORT'])
       const reply = await fetch(`http://127.0.0.1:${ADMIN_PORT}${path}`)
       expect(reply.status, await reply.text()).to.equal(200)
     }
+    service.process.kill('SIGTERM')
+    // Without a wait.
+    while (!service.stderr().includes('stopping')) await once(service.process.stderr!, 'data')
     service.process.kill('SIGTERM')
     expect(await service.ended, service.stderr()).to.equal(0)
   })
