@@ -13,10 +13,10 @@ import { isBatchResult, REFUSALS, refusalBody, type Refusal } from './refusal.ts
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
 
 /**
- * A larger answer is refused before anything is charged (contract 4.11.4). With the message around it, an
- * answer over A2A stays below 1 MiB, so every transport delivers what any of them has sold.
+ * A larger answer is refused before anything is charged (contract 4.11.4). With the message and the settlement around
+ * it, an answer over A2A stays below 1 MiB, so every transport delivers what any of them has sold.
  */
-export const BATCH_ANSWER_BYTES_MAX = 1_048_576 - 4_096
+export const BATCH_ANSWER_BYTES_MAX = 1_048_576 - 8_192
 
 const STATUSES = {
   found: 200,

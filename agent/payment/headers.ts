@@ -1,4 +1,4 @@
-/** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
+/** Parses the headers of x402. Terms, times and signature of a payment are checked later. */
 import * as z from 'zod'
 import { parseRequest } from '../../base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
@@ -81,6 +81,11 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   if (parsed.success) return { kind: 'payment', payment: parsed.data, json }
   const isOtherVersion = parsed.error.issues.some(({ path }) => path[0] === 'x402Version')
   return { kind: 'unreadable', reason: isOtherVersion ? 'invalid_x402_version' : 'invalid_payload' }
+}
+
+/** The settlement in the value of a `PAYMENT-RESPONSE` header that the service has made. */
+export function decodeSettlement(paymentResponse: string): unknown {
+  return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
 }
 
 /**

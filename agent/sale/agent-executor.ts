@@ -11,12 +11,14 @@ import {
   type RequestContext,
   type ServerCallContextOptions,
 } from '@a2a-js/sdk/server'
-import * as z from 'zod'
 import type { Report } from '../../base/runtime.ts'
 import { sha256Hex } from '../../base/canonical.ts'
-import { rateLimited, refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { inputRefusal, parseOperation, type Operation, type Operations } from '../operation/operation.ts'
+import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
+import type { Operations } from '../operation/operation.ts'
+import { paymentExtensionUri } from '../operation/endpoints.ts'
 import { resourceUrl } from '../operation/resource.ts'
+import { parseStructuredRequest } from '../operation/structured-request.ts'
+import { decodeSettlement } from '../payment/headers.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -38,14 +40,11 @@ export class CompanyCall extends ServerCallContext {
   }
 }
 
-/** The data part of a structured request. The schema of the operation checks the input. */
-const structuredRequestSchema = z.strictObject({ operation: z.string(), input: z.unknown() })
-
 interface ExecutorOptions {
   context: SaleContext
   baseUrl: string
   /** The answer to a text message. */
-  help: () => string
+  help: (text: string) => string
   /** Runs `sell` with services whose calls are measured. Called for each request with a payment. */
   trace?: (
     sale: { context: SaleContext; request: SaleRequest },
@@ -99,16 +98,15 @@ export class CompanyAgentExecutor implements AgentExecutor {
       if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
       const content = userMessage.parts[0]?.content
       if (content?.$case === 'text') {
-        bus.publish(
-          AgentEvent.message(
-            message(replyId('help', userMessage.messageId), { text: this.#options.help(), mediaType: 'text/plain' }),
-          ),
-        )
+        const text = this.#options.help(content.value)
+        const part = { text, mediaType: 'text/plain' }
+        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), part)))
       } else {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
         context.outcome = await this.#performData(data, context)
-        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
+        const extensionUri = paymentExtensionUri(this.#options.baseUrl)
+        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome, extensionUri)))
       }
     } finally {
       bus.finished()
@@ -140,26 +138,13 @@ export class CompanyAgentExecutor implements AgentExecutor {
   }
 }
 
-function parseStructuredRequest(
-  data: unknown,
-  operations: Operations,
-): { kind: 'valid'; operation: Operation } | Refused {
-  const request = structuredRequestSchema.safeParse(data).data
-  const definition = operations.find(({ name }) => name === request?.operation)
-  if (!definition) {
-    const known = operations.map(({ name }) => name).join(', ')
-    const detail = `the data part must be {operation, input}, with one of the operations ${known}`
-    return refused({ code: 'invalid_body', detail, field: 'operation' })
-  }
-  const parsed = parseOperation(definition, request?.input)
-  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definition, parsed.fault))
-}
-
 /** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.9). */
-function toMessage(requestId: string, outcome: Outcome): Message {
+function toMessage(requestId: string, outcome: Outcome, extensionUri: string): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
-  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)))
+  // Clients of the SDK do not see the header with the settlement.
+  const metadata = { [extensionUri]: decodeSettlement(outcome.paymentResponse) }
+  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)), metadata)
 }
 
 /** Equal origins give equal ids. The hash hides the origin, which names the payer or is client input. */
@@ -168,8 +153,8 @@ function replyId(kind: string, origin: string): string {
 }
 
 /** A message of the agent with one part, which is given in the JSON of A2A. */
-function message(messageId: string, part: object): Message {
-  return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part] })
+function message(messageId: string, part: object, metadata?: object): Message {
+  return Message.fromJSON({ messageId, role: 'ROLE_AGENT', parts: [part], metadata })
 }
 
 function dataPart(data: unknown) {

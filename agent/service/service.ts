@@ -6,7 +6,8 @@ import { Journal } from '../../store/history/journal.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
-import { agentCard, helpText } from '../transport/a2a/card.ts'
+import { agentCard } from '../transport/a2a/card.ts'
+import { helpText } from '../transport/a2a/help.ts'
 import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { startAdminServer } from './admin/server.ts'
@@ -136,7 +137,7 @@ export async function startService(given: ServiceOptions) {
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
-      help: () => helpText({ baseUrl, terms, exampleCompany: shown().exampleCompany }),
+      help: (text) => helpText(text, { baseUrl, terms }),
       trace: (sale, sell) => instruments.sell(sale, sell),
       onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })

@@ -112,7 +112,7 @@ async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subjec
   return { keySetUrl: keySetUrl(purchase), verify: (keySet) => verifyPurchase(purchase, keySet) }
 }
 
-/** An answer, whose receipt is in the same file, which is then an MCP result, or in another one. */
+/** An answer, whose receipt is in the same file, unless it is a body of REST, or in another one. */
 async function readAnswerAlone(file: string, value: unknown, receiptFile: string | undefined): Promise<Subject> {
   const { answer, response } = unwrapBody(value)
   if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)

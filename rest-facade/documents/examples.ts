@@ -3,9 +3,11 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import type { McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { firstExample, toNamed, type ExampleCompany } from '../../agent/operation/operation.ts'
+import { paymentExtensionUri } from '../../agent/operation/endpoints.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { QuoteReason } from '../../agent/operation/outcome.ts'
 import { buildQuote } from '../../agent/payment/quote.ts'
+import { RECEIPT_EXTENSION } from '../../agent/payment/receipt/claims.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 
 /** The values of a deployment that the documents show. */
@@ -68,13 +70,16 @@ export function exampleRpcRequest({ terms, exampleCompany }: DocumentedDeploymen
   return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
 }
 
-export function exampleRpcAnswer({ terms, exampleCompany }: DocumentedDeployment): object {
+export function exampleRpcAnswer({ baseUrl, terms, exampleCompany }: DocumentedDeployment): object {
   const { definition } = firstExample(terms.operations, exampleCompany)
   const data = definition.exampleAnswer(terms.mode)
+  const settlement = { success: true, transaction: '0x...', network: terms.network, payer: '0x...' }
+  const extensions = { [RECEIPT_EXTENSION]: { info: { receipt: 'eyJ...' } } }
   const message = {
     messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
     role: 'ROLE_AGENT',
     parts: [{ data, mediaType: 'application/json' }],
+    metadata: { [paymentExtensionUri(baseUrl)]: { ...settlement, extensions } },
   }
   return { jsonrpc: '2.0', id: 1, result: { message } }
 }

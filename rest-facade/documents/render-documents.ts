@@ -10,6 +10,7 @@ import {
   exampleParts,
   firstExample,
   requiredMembers,
+  toNamed,
   type ExampleCompany,
   type OperationDefinition,
 } from '../../agent/operation/operation.ts'
@@ -158,6 +159,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['quote', toText({ ...exampleQuote(deployment, 'Payment is required'), extensions: {} })],
     ['rpc_request', toText(exampleRpcRequest(deployment))],
     ['rpc_answer', toText(exampleRpcAnswer(deployment))],
+    ['first_part', JSON.stringify(toNamed(first))],
     ['example_parts', terms.operations.flatMap((each) => exampleParts(each, exampleCompany)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
@@ -236,7 +238,7 @@ const SYNTHETIC_NOTE =
 function testnetLinks({ baseUrl, terms }: DocumentedDeployment): string[] {
   if (terms.mode !== 'testnet') return []
   return [
-    `- [Test client](${baseUrl}${TESTNET_PATHS.testnetClient}): Python, standard library only, buys the synthetic company`,
+    `- [Test client](${baseUrl}${TESTNET_PATHS.testnetClient}): Python, buys the synthetic company`,
     `- [Registration](${baseUrl}${TESTNET_PATHS.registrationFile}): ERC-8004 registration file`,
   ]
 }

@@ -2,10 +2,13 @@
  * `POST /a2a` over HTTP: accepted and refused envelopes (contract 4.5). every-refusal.test.ts tests refused data, and
  * rest-resolve.test.ts how a body is sent.
  */
+import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { expectNoLeak, expectRefusal, quoteIn, send, type RawReply } from '../support/raw-http.ts'
+import { header, signedPayment } from '../support/payments.ts'
 import { startTestService } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
+import { startScriptedApp } from './scripted-app.ts'
 
 /** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile<script>'
@@ -57,11 +60,18 @@ function expectRpcError(reply: RawReply, code: number, id: unknown): void {
   expectNoLeak(reply, MARK)
 }
 
-function messageOf(reply: RawReply): { messageId: string; role: string; parts: Record<string, unknown>[] } {
+interface AgentMessage {
+  messageId: string
+  role: string
+  parts: Record<string, unknown>[]
+  metadata?: object
+}
+
+function messageOf(reply: RawReply): AgentMessage {
   expect(reply.status).to.equal(200)
   expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'result')
   expect(reply.json['result']).to.have.all.keys('message')
-  return (reply.json['result'] as { message: ReturnType<typeof messageOf> }).message
+  return (reply.json['result'] as { message: AgentMessage }).message
 }
 
 const text = JSON.stringify
@@ -380,7 +390,18 @@ describe('POST /a2a', () => {
     expect(await service.paid()).to.deep.equal(before)
   })
 
-  it('[4.5.9] replays the same Message under the JSON-RPC id of each request', async () => {
+  it('[4.5.2] answers a number with the data part and the headers that get its quote', async () => {
+    const reply = await post(service.url, sending({ parts: [{ text: '73848' }] }))
+    const help = String(messageOf(reply).parts[0]?.['text'])
+    const [, part = ''] = /^(\{.*\})$/m.exec(help) ?? []
+    const headers = [...help.matchAll(/(A2A-[A-Za-z]+): (\S+)/g)].map(([, name = '', value = '']) => [name, value])
+    const quoted = await post(service.url, data(JSON.parse(part)), Object.fromEntries(headers) as Headers)
+    expectRefusal(quoted, 'payment_required')
+    expect(quoteIn(quoted)).to.have.nested.property('accepts[0].amount', '1000')
+    expect(help).to.include('Price: 0.001 USDC')
+  })
+
+  it('[4.5.9, 4.5.13] has the settlement in the Message, and replays the same one under the JSON-RPC id of each request', async () => {
     const payment = await payFor(lookup('00000000'))
     const replies: RawReply[] = []
     for (const id of ['first', 2, 'third']) {
@@ -388,7 +409,11 @@ describe('POST /a2a', () => {
       replies.push(await postWithExtension(body, { 'PAYMENT-SIGNATURE': payment }))
     }
     const [first] = replies as [RawReply, ...RawReply[]]
-    expect(messageOf(first).messageId).to.match(/^answer-[0-9a-f]{32}$/)
+    const { messageId, metadata } = messageOf(first)
+    expect(messageId).to.match(/^answer-[0-9a-f]{32}$/)
+    const settlement = decodePaymentResponseHeader(String(first.headers['payment-response']))
+    expect(metadata).to.deep.equal({ [extension()]: settlement })
+    expect(metadata).to.have.nested.property(`${extension().replaceAll('.', '\\.')}.extensions.payment-receipt`)
     expect(replies.map(({ json }) => json['id'])).to.deep.equal(['first', 2, 'third'])
     for (const reply of replies) {
       expect(messageOf(reply)).to.deep.equal(messageOf(first))
@@ -396,5 +421,31 @@ describe('POST /a2a', () => {
       expect(reply.headers['a2a-extensions']).to.equal(extension())
       expect(reply.headers['cache-control']).to.equal('private, no-store')
     }
+  })
+})
+
+describe('[4.5.13] the Message of a sale whose receipt could not be signed', () => {
+  it('gets the receipt at the next replay, in its metadata as in the header, and nothing else changes', async () => {
+    const app = await startScriptedApp()
+    const extension = `${app.url}/docs#http-x402-v1`
+    const headers = { 'A2A-Extensions': extension, 'PAYMENT-SIGNATURE': header(await signedPayment()) }
+    const { payments } = app.sale.context
+    const { signReceipt } = payments
+    payments.signReceipt = () => Promise.reject(new Error('no key'))
+    const buy = async () => {
+      const reply = await post(app.url, data(LOOKUP.data), headers)
+      const { metadata, ...told } = messageOf(reply)
+      const settlement = decodePaymentResponseHeader(String(reply.headers['payment-response']))
+      expect(metadata).to.deep.equal({ [extension]: settlement })
+      return { told, receipt: settlement.extensions?.['payment-receipt'] }
+    }
+    const bought = await buy()
+    payments.signReceipt = signReceipt
+    const replayed = await buy()
+    await app.stop()
+    expect(replayed.told).to.deep.equal(bought.told)
+    expect(bought.receipt).to.equal(undefined)
+    expect(replayed.receipt).to.have.nested.property('info.receipt')
+    expect(app.sale.count('settle')).to.equal(1)
   })
 })

@@ -1,7 +1,14 @@
 /** Every example of a request is complete: sent as it stands it gets a quote, and with a payment the answer. */
+import { execFile } from 'node:child_process'
+import { symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { verifyReceipt } from '../../agent/payment/receipt/verify.ts'
 import { type RawReply } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { messageBody } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -114,4 +121,25 @@ describe('[4.4.13] the examples of requests', function () {
       await buyAll(requests, count)
     })
   }
+
+  it('in the guide of A2A is a purchase with the stock SDK, as it stands, with the receipt', async () => {
+    const [, program = ''] = /^```js\n(.*?)^```$/ms.exec(await read('/docs/a2a.md')) ?? []
+    const statements = program.split('\n').filter((line) => line !== '' && !line.startsWith('import '))
+    expect(statements.length).to.be.within(5, 10)
+    const directory = await makeTemporaryDirectory()
+    await symlink(
+      fileURLToPath(new URL('node_modules', import.meta.resolve('#root/package.json'))),
+      join(directory, 'node_modules'),
+    )
+    await writeFile(join(directory, 'buy.mjs'), program)
+    const env = { PATH: process.env['PATH'], KEY: service.buyerKey }
+    const { stdout } = await promisify(execFile)(process.execPath, [join(directory, 'buy.mjs')], { env })
+    const { answer, metadata } = JSON.parse(stdout)
+    expect(answer.company.company_number).to.equal('00000000')
+    const settlement = metadata[`${service.url}/docs#http-x402-v1`]
+    expect(settlement.success).to.equal(true)
+    const { receipt } = settlement.extensions['payment-receipt'].info
+    const keySet = JSON.parse(await read('/.well-known/jwks.json'))
+    expect(await verifyReceipt({ receipt, answer, keySet })).to.include({ isValid: true })
+  })
 })

@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose'
 import * as z from 'zod'
 import { decodeBase64 } from '../../../base/base64.ts'
 import { parseStrictJson } from '../../../base/strict-json.ts'
+import { paymentExtensionUri } from '../../operation/endpoints.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
 
 const settlementResponseSchema = z.object({
@@ -51,6 +52,10 @@ const a2aMessage = z.strictObject({
   messageId: z.string(),
   role: z.literal('ROLE_AGENT'),
   parts: z.tuple([z.strictObject({ data: z.unknown(), mediaType: z.literal('application/json') })]),
+  metadata: z
+    .record(z.string().endsWith(paymentExtensionUri('')), settlementResponseSchema)
+    .refine((metadata) => Object.keys(metadata).length === 1)
+    .optional(),
 })
 
 const overA2a = z.strictObject({ ...rpcMembers, result: z.strictObject({ message: a2aMessage }) })
@@ -68,14 +73,17 @@ const mcpResult = z.strictObject({
 interface UnwrappedBody {
   /** Undefined if the text of an MCP result differs from its `structuredContent`. */
   answer: unknown
-  /** That of an MCP result. Other bodies have it in a header. */
+  /** That of an A2A message or an MCP result. REST has it in a header. */
   response?: SettlementResponse | undefined
 }
 
 /** Finds the answer in the JSON of a body over REST or A2A, or in the result of an MCP tool (contract 5.9.2). */
 export function unwrapBody(value: unknown): UnwrappedBody {
   const a2a = overA2a.safeParse(value).data
-  if (a2a) return { answer: a2a.result.message.parts[0].data }
+  if (a2a) {
+    const { parts, metadata = {} } = a2a.result.message
+    return { answer: parts[0].data, response: Object.values(metadata)[0] }
+  }
   const mcp = mcpResult.safeParse(value).data
   if (!mcp) return { answer: value }
   const { content, structuredContent, _meta } = mcp

@@ -13,6 +13,7 @@ import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
 import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
+import { decodeSettlement } from '../../payment/headers.ts'
 import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
 
 interface McpServerOptions {
@@ -98,7 +99,7 @@ const QUOTE_META = 'x402/error'
 
 function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolResult {
   if (outcome.kind === 'answer') {
-    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
+    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeSettlement(outcome.paymentResponse) } }
   }
   const { refusal, quote, paymentResponse } = outcome
   const error = { ...refusalBody(refusal), ...retryAfterOf(refusal) }
@@ -106,17 +107,13 @@ function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolRes
   const told = { ...error, ...(waysToPayOf && { cannot_pay: waysToPayOf() }) }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
   const { content, structuredContent } = toContent(quote.json)
-  const failed = paymentResponse !== undefined && { [PAYMENT_RESPONSE_META]: decodeReceipt(paymentResponse) }
+  const failed = paymentResponse !== undefined && { [PAYMENT_RESPONSE_META]: decodeSettlement(paymentResponse) }
   return {
     content: [...content, { type: 'text', text: JSON.stringify(told) }],
     structuredContent,
     isError: true,
     _meta: { [QUOTE_META]: structuredContent, ...failed },
   }
-}
-
-function decodeReceipt(paymentResponse: string): unknown {
-  return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
 }
 
 /** The value of `Retry-After`, which the body of REST does not have. */

@@ -163,7 +163,8 @@ async function ask(url: string, { purchase: { operation, transport }, payment }:
     transport === 'mcp' ? await mcp(operation, payment) : await { rest, a2a }[transport](operation, header(payment))
   const { status, text, json, headers } = reply
   const record = transport === 'a2a' && status === 200 ? messageOf(reply).data : json
-  return { status, text, receipt: String(headers['payment-response']), record }
+  // Each process has a port of its own, which the name of the A2A extension has too.
+  return { status, text: text.replaceAll(url, 'BASE_URL'), receipt: String(headers['payment-response']), record }
 }
 
 /** Repeats the request with the same payment until the answer is final. */

@@ -72,7 +72,9 @@ describe('[5.9.6] the files of verify', () => {
       await expectValid(form, await save('answer', JSON.stringify(value)), '--receipt', path)
   })
 
-  it('need no receipt file for the result of a tool', async () => {
+  it('need no receipt file for a message of A2A or the result of a tool', async () => {
+    const metadata = { 'https://companies.example/docs#http-x402-v1': settlement }
+    await expectValid('a2a body', await save('message', JSON.stringify(rpc({ message: { ...message, metadata } }))))
     for (const members of [{}, { isError: false }, { resultType: 'complete' }]) {
       const text = JSON.stringify({ ...toolResult(), ...members })
       await expectValid(text, await save('result', text))
@@ -93,6 +95,7 @@ describe('[5.9.6] the files of verify', () => {
     const path = await save('receipt', header())
     const forged: unknown[] = [
       rpc({ message: { ...message, metadata: { company: 'forged' } } }),
+      rpc({ message: { ...message, company: 'forged' } }),
       rpc({ message, company: 'forged' }),
       rpc({ message: { ...message, parts: [...message.parts, { text: 'forged' }] } }),
       { ...toolResult(), company: 'forged' },

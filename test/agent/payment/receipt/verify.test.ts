@@ -27,6 +27,8 @@ function reorder(value: unknown, seed: number): unknown {
   return Object.fromEntries(members.toSorted(([one], [other]) => rank(one) - rank(other)))
 }
 
+const EXTENSION = 'https://companies.example/docs#http-x402-v1'
+
 describe('the verification of a receipt', function () {
   this.timeout(240_000)
   let key: TestKey
@@ -171,18 +173,24 @@ describe('the verification of a receipt', function () {
   it('[5.9.2] fails for a body with other data around the answer, or with another text of an MCP result', async () => {
     const receipt = receiptFor(key, answer)
     const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
+    const settled = { success: true, transaction: '0x', network: 'n', payer: '0x', amount: '1' }
+    const settlement = { ...settled, extensions: { 'payment-receipt': { info: { receipt } } } }
     const bodies = [
       { company: 'forged', ...overA2a({}) },
       { company: 'forged', ...overMcp({}) },
       { company: 'forged', result: { structuredContent: answer } },
       overA2a({ metadata: { company: 'forged' } }),
+      overA2a({ metadata: { [EXTENSION]: { company: 'forged' } } }),
+      overA2a({ metadata: { [EXTENSION]: settlement, [`http://forged${EXTENSION}`]: settlement } }),
+      overA2a({ metadata: { forged: settlement } }),
       overA2a({ parts: [{ data: answer, mediaType: 'application/json', text: 'forged' }] }),
       overA2a({ parts: [...overA2a({}).result.message.parts, { text: 'forged' }] }),
       overMcp(text({ ...answer, company: 'forged' })),
       overMcp({ content: [...overMcp({}).content, { type: 'text', text: 'forged' }] }),
       overMcp({ content: [{ type: 'text', text: 'forged' }] }),
     ]
-    for (const body of [overA2a({}), overMcp({}), overMcp(text(reorder(answer, 3)))])
+    const genuine = [overA2a({}), overA2a({ metadata: { [EXTENSION]: settlement } }), overMcp({})]
+    for (const body of [...genuine, overMcp(text(reorder(answer, 3)))])
       expect((await verifyTexts(JSON.stringify(body), receipt, JSON.stringify(keySetOf(key)))).isValid).to.equal(true)
     for (const body of bodies) {
       const { isValid } = await verifyTexts(JSON.stringify(body), receipt, JSON.stringify(keySetOf(key)))
