@@ -13,6 +13,7 @@ import {
   MATCH_SCORE_MIN,
   RELATED_MAX,
   SCORE_MAX,
+  SIMILAR_SCORE_MIN,
   type Candidate,
 } from '../operation/result.ts'
 import { ADDRESS_SCORE, EIRCODE_SCORE } from './search/candidate.ts'
@@ -20,9 +21,6 @@ import { findEqualNames } from './search/equal-names.ts'
 import { findInRegisters } from './search/find-companies.ts'
 import type { Register } from './search/register.ts'
 import { namesOf, parseQueryName } from './search/typed-name.ts'
-
-/** A search shows names from fewer points on, which are seldom meant. */
-const SIMILAR_SCORE_MIN = 400
 
 type Decided = Pick<ResolveResponse, 'status' | 'query' | 'candidates' | 'candidate_limit_reached'>
 type Explained = Pick<ResolveResponse, 'explanation' | 'next' | 'differs_in' | 'related'>
@@ -76,11 +74,11 @@ function explain(
   }
   const next = nextEvidence(query, candidates)
   if (score < MATCH_SCORE_MIN) {
-    const name = match_type === 'fuzzy_name' ? ` (fuzzy_name, name_similarity ${signals.name_similarity})` : ''
+    const name = match_type === 'fuzzy_name' ? ` for a similar name (name_similarity ${signals.name_similarity})` : ''
     return { explanation: `The first candidate has ${score} points${name}; a match needs ${MATCH_SCORE_MIN}.`, next }
   }
-  const members = differs.filter((name) => name !== 'company_number').length
-  const differ = members === 0 ? 'nothing but company_number' : 'the members in differs_in'
+  const members = differs.filter((name) => name !== 'company_number')
+  const differ = members.length === 0 ? 'nothing but company_number' : members.join(', ')
   const margin = `within ${MATCH_MARGIN_MIN} points of each other`
   return { explanation: `${near.length} candidates are ${margin}, and differ in ${differ}.`, next }
 }

@@ -41,6 +41,8 @@ export const SCORE_MAX = 1000
 /** The score of a match, and its distance to the next one. */
 export const MATCH_SCORE_MIN = 900
 export const MATCH_MARGIN_MIN = 80
+/** A search shows names from fewer points on, which share a word and are seldom meant. */
+export const SIMILAR_SCORE_MIN = 400
 
 /** Null when the query or the record has no value to compare (contract 2.5). */
 export const matchSignalsSchema = z.strictObject({
