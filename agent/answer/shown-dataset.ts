@@ -4,7 +4,7 @@ import type { ExampleCompany } from '../operation/operation.ts'
 import { showStatuses } from '../operation/statuses.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
-import { isDissolved } from '../../store/dataset/company.ts'
+import { isDissolved, type Company } from '../../store/dataset/company.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { answerResolve } from './companies.ts'
@@ -18,8 +18,8 @@ const EXAMPLES_MAX = 3
 interface ShownDataset {
   /** The synthetic company on testnet. On mainnet one of the dataset, which stays as long as the dataset has it. */
   exampleCompany: ExampleCompany | undefined
-  /** The numbers of the first companies. Empty without a dataset. */
-  exampleNumbers: readonly string[]
+  /** The first companies. Empty without a dataset. */
+  exampleCompanies: readonly Pick<Company, 'company_number' | 'legal_name'>[]
   /** Empty without a dataset. */
   statuses: string
 }
@@ -30,15 +30,15 @@ export function openShownDataset(mode: 'mainnet' | 'testnet', current: () => Dat
   let last: { dataset: Dataset; shown: ShownDataset } | undefined
   return () => {
     const dataset = current()
-    if (!dataset) return { exampleCompany: synthetic, exampleNumbers: [], statuses: '' }
+    if (!dataset) return { exampleCompany: synthetic, exampleCompanies: [], statuses: '' }
     if (last?.dataset.snapshot !== dataset.snapshot) {
       const ofSynthetic = synthetic ? [SYNTHETIC_COMPANY.status] : []
       const statuses = () => showStatuses([...cachedNameIndex(dataset.snapshot).statuses, ...ofSynthetic])
       const previous = last?.shown.exampleCompany
       const exampleCompany =
         synthetic ?? ifReadable(() => (isExample(dataset, previous) ? previous : findExample(dataset)))
-      const exampleNumbers = ifReadable(() => findNumbers(dataset)) ?? []
-      last = { dataset, shown: { exampleCompany, exampleNumbers, statuses: ifReadable(statuses) ?? '' } }
+      const exampleCompanies = ifReadable(() => findFirst(dataset)) ?? []
+      last = { dataset, shown: { exampleCompany, exampleCompanies, statuses: ifReadable(statuses) ?? '' } }
     }
     return last.shown
   }
@@ -75,11 +75,11 @@ function findExample(dataset: Dataset): ExampleCompany | undefined {
   return undefined
 }
 
-function findNumbers({ snapshot }: Dataset): string[] {
-  const found: string[] = []
+function findFirst({ snapshot }: Dataset): ShownDataset['exampleCompanies'] {
+  const found: Pick<Company, 'company_number' | 'legal_name'>[] = []
   let read = 0
-  for (const [number, entry] of snapshot.entries()) {
-    if (entry !== 'quarantined') found.push(number)
+  for (const [company_number, entry] of snapshot.entries()) {
+    if (entry !== 'quarantined') found.push({ company_number, legal_name: entry.legal_name })
     if ((read += 1) === ENTRIES_READ_MAX || found.length === EXAMPLES_MAX) break
   }
   return found

@@ -85,11 +85,7 @@ export const REFUSALS = {
   payment_invalid: define(402, 'The payment is malformed or differs from the quote.', 'pay_again'),
   payment_rejected: define(402, 'The verification of the payment failed.', 'pay_again'),
   payment_failed: define(402, 'The payment was not settled.', 'pay_again'),
-  company_not_found: define(
-    404,
-    'The current snapshot has no company with this number. Leading zeros are significant.',
-    'exact_number',
-  ),
+  company_not_found: define(404, 'No company has this number. Leading zeros are significant.', 'exact_number'),
   date_not_covered: define(404, 'No recorded file of the register covers this day.', 'covered_day'),
   origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', 'change_request'),
   not_found: define(404, 'This path does not exist.', 'change_request'),

@@ -15,6 +15,20 @@ export const X402_VERSION = 2
 
 export const toUsdc = (microUsdc: number | string): number => Number(microUsdc) / 1_000_000
 
+/** `about a tenth of a US cent`: a USDC is a US dollar. */
+export function priceInWords(microUsdc: number): string {
+  const cents = microUsdc / 10_000
+  if (cents >= 100) return `about ${(cents / 100).toFixed(2)} US dollars`
+  if (cents >= 0.95) return `about ${Math.round(cents)} US ${Math.round(cents) === 1 ? 'cent' : 'cents'}`
+  const tenths = Math.round(cents * 10)
+  return `about ${TENTHS[tenths] ?? `${tenths} tenths`} of a US cent`
+}
+
+const TENTHS: Record<number, string> = { 0: 'less than a tenth', 1: 'a tenth', 2: 'a fifth', 5: 'half' }
+
+/** The networks as people and wallets call them. */
+export const NETWORK_NAMES: Record<Mode, string> = { mainnet: 'Base', testnet: 'Base Sepolia (test)' }
+
 export const QUOTE_LIFETIME_SECONDS = 300
 /** How far the client's clock may be ahead of the service's clock. */
 const CLOCK_SKEW_SECONDS_MAX = 60

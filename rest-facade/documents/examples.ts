@@ -23,11 +23,13 @@ export interface DocumentedDeployment {
   retentionDays: number
   /** Of the current dataset, or a made-up one without a dataset. */
   exampleCompany: ExampleCompany
-  /** A few numbers of the current dataset. */
-  exampleNumbers: readonly string[]
+  /** A few of the current dataset. */
+  exampleCompanies: readonly Pick<ExampleCompany, 'company_number' | 'legal_name'>[]
   /** Empty without a dataset. */
   statuses: string
   licence: { name: string; url: string }
+  /** Whether the companies of the dataset are made up. */
+  isMadeUp: boolean
   /** Only in a sandbox: the account that its page can pay with. */
   sandboxAccount?: { address: string } | undefined
   /** Who runs the service. */

@@ -3,7 +3,9 @@
  * that the build has copied to dist/page.
  */
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'
-import { requiredMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
+import { FOR_PEOPLE } from '../../agent/operation/for-people.ts'
+import { requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import { NETWORK_NAMES, priceInWords, toUsdc, type Terms } from '../../agent/payment/terms.ts'
 import { escapeHtml } from '../../base/escape-html.ts'
 import { assetElements, policyOf, readPageFile } from './assets.ts'
 import type { DocumentedDeployment } from './examples.ts'
@@ -18,17 +20,6 @@ const SAMPLES = [
   ['A2A', 'sample-a2a.js'],
 ] as const
 
-/** What the button does, by operation. */
-const VERBS: Record<string, string> = {
-  lookup: 'Look up',
-  search: 'Search',
-  resolve: 'Decide',
-  history: 'Show the history',
-  as_of: 'Show that day',
-  changes: 'Show the changes',
-  list: 'Buy the list',
-}
-
 /** The members of the operations as a person reads them. The others have their own names. */
 const LABELS: Record<string, string> = {
   q: 'Name, or a part of it',
@@ -42,6 +33,7 @@ const LABELS: Record<string, string> = {
   kind: 'Kind of change',
   field: 'Changed field',
   cursor: 'Continue after',
+  company_number: 'Company number',
   company_numbers: 'Company numbers, with commas between them',
 }
 
@@ -68,7 +60,8 @@ export function renderFrame(deployment: PageDeployment, { title, main, scripts =
     ['assets', assetElements(loaded)],
     ['base_url', escapeHtml(baseUrl)],
     ['mode', terms.mode],
-    ['network', terms.network],
+    ['network', NETWORK_NAMES[terms.mode]],
+    ['seller', escapeHtml(operator?.name ?? '')],
     ['account', sandboxAccount?.address ?? ''],
     ['version', escapeHtml(version)],
     ['operator', operatedBy],
@@ -86,43 +79,48 @@ function renderForm(
   { terms, sandboxAccount }: PageDeployment,
   values: Record<'intro' | 'fields' | 'button' | 'price' | 'quoted_url' | 'examples', string>,
 ): string {
-  const { mode, payTo } = terms
-  const verbs = Object.entries(VERBS).map(([name, verb]) => `data-${name}="${verb}"`)
-  const place = sandboxAccount ? 'test money on the chain of this sandbox' : NETWORKS[mode]
+  const { mode } = terms
+  const verbs = Object.entries(FOR_PEOPLE).map(([name, { verb }]) => `data-${name}="${verb}"`)
+  const place = sandboxAccount ? 'test money of this sandbox' : `on ${NETWORK_NAMES[mode]}`
   const shown = {
     ...values,
     verbs: verbs.join(' '),
     place,
     sandbox: sandboxAccount ? '<option value="sandbox">Sandbox account</option>' : '',
-    receiver: `<code title="${payTo}">${payTo.slice(0, 8)}…${payTo.slice(-6)}</code>`,
   }
   return fill(readPageFile('buy.html'), new Map(Object.entries(shown)))
 }
 
-const NETWORKS = { mainnet: 'on Base', testnet: 'test money on Base Sepolia' }
-
 /** The page at `/`. */
 export function renderPage(deployment: DocumentedDeployment, values: ReadonlyMap<string, string>): WrittenDocument {
-  const { terms, exampleNumbers } = deployment
+  const { terms, exampleCompanies, isMadeUp } = deployment
   const { mode, operations } = terms
   const samples = SAMPLES.filter(([name]) => name !== 'Python' || mode === 'testnet')
-  const links = exampleNumbers.map((each) => `<a href="/?operation=lookup&amp;company_number=${each}">${each}</a>`)
-  const price = `${values.get('usd_lookup')} USDC`
+  const links = exampleCompanies.map(
+    ({ company_number: number, legal_name }) =>
+      `<li><a href="/?operation=lookup&amp;company_number=${number}">${escapeHtml(legal_name)}</a> ${number}</li>`,
+  )
+  const lowest = Math.min(...operations.flatMap((each) => (each.kind === 'single' ? each.prices[mode] : [])))
+  const price = `${toUsdc(lowest)} USDC`
   const form = renderForm(deployment, {
-    intro: `<h1>Look up any Irish company</h1><p>From the open register, from ${price} an answer. No account.</p>`,
+    intro: `<h1>Look up any Irish company</h1>
+<p>From the open file of the companies register, without an account. An answer costs from ${price}, ${priceInWords(lowest)}.</p>
+${isMadeUp ? '<p class="doubt">The companies here are made up, for trying.</p>' : ''}`,
     fields: ['box', 'list']
       .map((name) => readPageFile(`${name}.html`))
       .concat(operations.map((each) => renderFields(each)))
       .join('\n'),
-    button: `${VERBS['search']}, ${price}`,
+    button: `${FOR_PEOPLE['search']?.verb}, ${price}`,
     price,
     quoted_url: escapeHtml(values.get('first_url') ?? ''),
-    examples: links.length > 0 ? `<p id="examples">For example ${links.join(' ')}</p>` : '',
+    examples: links.length > 0 ? `<div id="examples">For example <ul>${links.join('\n')}</ul></div>` : '',
   })
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
-    ['prices', renderPrices(operations, values)],
-    ['faucet', mode === 'testnet' ? `Test USDC comes from ${FAUCET}.` : ''],
+    ['prices', renderPrices(terms)],
+    ['faucet', mode === 'testnet' ? ` Test USDC is free at ${FAUCET}.` : ''],
+    ['receiver', `<code>${terms.payTo}</code>`],
+    ['network_name', NETWORK_NAMES[mode]],
     ['samples', samples.map(([name, file]) => renderSample(name, fill(readTemplate(file), values))).join('\n')],
   ]
   const home = fill(readPageFile('home.html'), new Map([...escaped, ...parts]))
@@ -142,18 +140,18 @@ export function renderQuote(
   deployment: PageDeployment,
   { definition, members, price, url }: BrowserQuote,
 ): WrittenDocument {
-  const { name, skill } = definition
-  const intro = `<h1>${escapeHtml(skill.name)}</h1><p>${escapeHtml(skill.description)} Nothing is charged before you sign.</p>`
+  const { title = '', verb = '', purpose = '' } = FOR_PEOPLE[definition.name] ?? {}
+  const intro = `<h1>${title}</h1><p>${purpose} Nothing is charged before you agree in the wallet.</p>`
   const form = renderForm(deployment, {
     intro,
     fields: renderFields(definition, members),
-    button: `${VERBS[name]}, ${price}`,
+    button: `${verb}, ${price}`,
     price,
     // The page shows the URL in a shell command, in single quotes. A link can contain any URL.
     quoted_url: escapeHtml(url.replaceAll("'", '%27')),
     examples: '',
   })
-  return renderFrame(deployment, { title: `${skill.name}, ${price}`, main: form })
+  return renderFrame(deployment, { title: `${title}, ${price}`, main: form })
 }
 
 /** What a browser gets for a path that does not exist. It leads on to the box. */
@@ -167,10 +165,17 @@ function renderSample(name: string, code: string): string {
   return `<details name="samples"><summary>${name}</summary><pre tabindex="0">${escapeHtml(code)}</pre></details>`
 }
 
-function renderPrices(operations: Operations, values: ReadonlyMap<string, string>): string {
-  const rows = operations.map(({ name, skill }) => [skill.name, values.get(`usd_${name}`) ?? ''])
-  const cells = rows.map((row) => `<tr>${row.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`)
-  return `<table><tr><th scope="col">Answer</th><th scope="col">USDC</th></tr>${cells.join('\n')}</table>`
+/** The batch is that of a list, whose rows have the prices above it. */
+function renderPrices({ mode, operations }: Terms): string {
+  const rows = operations.flatMap((each) => {
+    const { title = '', purpose = '' } = FOR_PEOPLE[each.name] ?? {}
+    if (each.kind !== 'single') return []
+    const price = each.prices[mode]
+    return [[title, purpose, String(toUsdc(price)), priceInWords(price)]]
+  })
+  const cells = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
+  const heads = ['Answer', 'What you get', 'USDC', 'In words'].map((head) => `<th scope="col">${head}</th>`)
+  return `<table class="prices"><tr>${heads.join('')}</tr>${cells.join('\n')}</table>`
 }
 
 /**
@@ -178,7 +183,7 @@ function renderPrices(operations: Operations, values: ReadonlyMap<string, string
  * @param values shown at once; without them, the script fills and shows the fields
  */
 function renderFields(definition: OperationDefinition, values?: ReadonlyMap<string, string>): string {
-  const { kind, name, skill, inputSchema } = definition
+  const { kind, name, inputSchema } = definition
   if (kind === 'batch') return ''
   const { properties } = toJsonSchema(inputSchema, 'input') as { properties: Record<string, MemberSchema> }
   const required = requiredMembers(definition)
@@ -190,7 +195,7 @@ function renderFields(definition: OperationDefinition, values?: ReadonlyMap<stri
       .join('\n')
   const more = render(false)
   return `<fieldset name="${name}"${values ? '' : ' hidden disabled'}>
-<legend>${escapeHtml(skill.name)}</legend>
+<legend>${FOR_PEOPLE[name]?.title}</legend>
 ${render(true)}
 ${more && `<details><summary>More options</summary>${more}</details>`}
 </fieldset>`

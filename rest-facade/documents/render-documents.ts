@@ -34,9 +34,9 @@ export const PAGE = 'page'
 
 interface DocumentOptions extends Omit<
   DocumentedDeployment,
-  'exampleCompany' | 'exampleNumbers' | 'statuses' | 'licence'
+  'exampleCompany' | 'exampleCompanies' | 'statuses' | 'licence' | 'isMadeUp'
 > {
-  shown: () => Pick<DocumentedDeployment, 'exampleNumbers' | 'statuses'> & {
+  shown: () => Pick<DocumentedDeployment, 'exampleCompanies' | 'statuses'> & {
     exampleCompany: ExampleCompany | undefined
   }
   catalog: Pick<Catalog, 'retrieval'>
@@ -46,9 +46,9 @@ interface DocumentOptions extends Omit<
 export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): () => Documents {
   let last: { key: string; documents: Documents } | undefined
   return () => {
-    const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
+    const { license, license_url, synthetic: isMadeUp } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const { exampleCompany = MADE_UP_EXAMPLE, ...others } = shown()
-    const current = { ...others, exampleCompany, licence: { name: license, url: license_url } }
+    const current = { ...others, exampleCompany, licence: { name: license, url: license_url }, isMadeUp }
     const key = JSON.stringify(current)
     if (last?.key !== key) last = { key, documents: renderDocuments({ ...deployment, ...current }) }
     return last.documents

@@ -34,7 +34,7 @@ export async function startScriptedApp() {
     retentionDays: 30,
     catalog: sale.context.catalog,
     journal: sale.context.journal,
-    shown: () => ({ exampleCompany: undefined, exampleNumbers: [], statuses: '' }),
+    shown: () => ({ exampleCompany: undefined, exampleCompanies: [], statuses: '' }),
     signed: () => new Map(),
     // The budgets of the test, which it can replace.
     clients: makeClients({ budgets: () => sale.budgets }),

@@ -78,7 +78,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('[4.4.13] have the licence of the dataset', () => {
       expect(readText(pages, '/docs/api.md')).to.contain(`is\n${LICENCE.name}, ${LICENCE.url};`)
-      expect(readText(pages, 'page')).to.match(new RegExp(`its\\s+licence\\s+\\(${LICENCE.name}\\)`))
+      expect(readText(pages, 'page')).to.match(new RegExp(`the\\s+licence\\s+${LICENCE.name}`))
       const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: { license: object } }
       expect(info.license).to.deep.equal({ name: `Data: ${LICENCE.name}`, url: LICENCE.url })
       const own = ({ text }: WrittenDocument) => text.replace(/Creative Commons Zero[^"&]*/g, '')
