@@ -27,7 +27,7 @@ export const OUTCOMES = {
   /** Paid, with an answer. */
   sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Sold.' },
   /** Certainly not charged. */
-  not_sold: { charged: 'no', next: 'sign', exitStatus: 1, sentence: 'Not sold, and nothing was charged.' },
+  not_sold: { charged: 'no', next: 'sign', exitStatus: 1, sentence: 'Not charged. You can try again now.' },
   /** The service refused the payment, which is certain when it can no longer be settled. */
   not_sold_later: { charged: 'unknown', next: 'send', exitStatus: 6, sentence: '' },
   /** The service says that it settled the payment and has no answer for it. */
@@ -58,9 +58,10 @@ export function knownFrom(outcome: Outcome): number {
   return outcome.kind === 'not_sold' ? 0 : Number.MAX_SAFE_INTEGER
 }
 
-export function describeOutcome(outcome: Outcome): string {
+/** @param showMoment how the reader sees a time; by default with date and zone */
+export function describeOutcome(outcome: Outcome, showMoment = toMoment): string {
   if (outcome.kind !== 'not_sold_later') return OUTCOMES[outcome.kind].sentence
-  return `Not sold. This is certain from ${toMoment(outcome.certainFrom)} on; other purchases are safe meanwhile.`
+  return `Not charged. You can try again after ${showMoment(outcome.certainFrom)}, when that is certain.`
 }
 
 /** The outcome in JSON output and in errors of the library. */

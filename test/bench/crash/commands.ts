@@ -315,7 +315,7 @@ async function judgeRun(run: Run, { command, attack, folder }: Omit<Attacked, 'n
   return faults
 }
 
-const SENTENCES = Object.values(OUTCOMES).flatMap(({ sentence }) => sentence || 'This is certain from')
+const SENTENCES = Object.values(OUTCOMES).flatMap(({ sentence }) => sentence || 'when that is certain')
 const MONEY = [...SENTENCES, 'Nothing was signed', 'It is sold', 'USDC paid by', 'Paid: ', 'Paid in ']
 /** Each thread can get the signal once. A second one ends the process, as a second Ctrl-C does. */
 const saysMoney = ({ ended, stdout, stderr }: Run) =>

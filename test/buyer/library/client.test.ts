@@ -313,7 +313,7 @@ describe('the client', () => {
     }
     expect(await client('lookup', '1')).to.equal(1)
     expect(paymentsSent()).to.deep.equal([])
-    expect(printed.at(-1)).to.equal('Interrupted before a payment was signed. Not sold, and nothing was charged.')
+    expect(printed.at(-1)).to.equal('Interrupted before a payment was signed. Not charged. You can try again now.')
     const later = new AbortController()
     const paying: typeof fetch = async (input, init) => {
       if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) later.abort('SIGINT')

@@ -28,7 +28,7 @@ describe('a signal while the service hangs', () => {
       expect(await child.ended).to.equal(1)
       expect(response.headersSent).to.equal(false)
       expect(child.stderr()).to.contain(
-        name === 'lookup' ? 'Not sold, and nothing was charged.' : 'Interrupted. Paid: 0',
+        name === 'lookup' ? 'Not charged. You can try again now.' : 'Interrupted. Paid: 0',
       )
       service.closeAllConnections()
       service.close()
