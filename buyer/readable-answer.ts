@@ -42,6 +42,14 @@ const FORMS: Record<string, ((answer: never) => string[]) | undefined> = {
 export const showGap = ({ from, to }: ChangesResponse['gaps'][number]): string =>
   from === to ? from : `${from} to ${to}`
 
+/** What a file of the register had of a number. */
+const STATES: Record<HistoryResponse['versions'][number]['state'], string> = {
+  present: 'in the register',
+  absent: 'not in the register',
+  quarantined: 'several different records',
+  erased: 'deleted on request',
+}
+
 export const VERSION_HEADS = ['from', 'until', 'state', 'name', 'status', 'changed']
 
 /** A row of a table of versions, the oldest first, with the values before and after a change. */
@@ -55,7 +63,7 @@ export function versionCells(
     return `${field}: ${values.join(' → ')}`
   })
   const { legal_name = '', status = '' } = company ?? {}
-  return [first_seen.date, last_seen?.date ?? 'today', state, legal_name, status ?? '', changes.join('; ')]
+  return [first_seen.date, last_seen?.date ?? 'today', STATES[state], legal_name, status ?? '', changes.join('; ')]
 }
 
 export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'changed']
@@ -64,7 +72,13 @@ export const CHANGE_HEADS = ['date', 'number', 'kind', 'name', 'status', 'change
 export const changeCells = (change: ChangesResponse['changes'][number]): string[] => {
   const { date, company_number, kind, changed, before, after } = change
   const { legal_name = '', status = '' } = after ?? before ?? {}
-  return [date, company_number, kind, legal_name, status ?? '', changed.join(', ')]
+  // The answer has the values of these two fields alone.
+  const changes = changed.map((field) =>
+    before && after && (field === 'legal_name' || field === 'status')
+      ? `${field}: ${showValue(before[field])} → ${showValue(after[field])}`
+      : field,
+  )
+  return [date, company_number, kind, legal_name, status ?? '', changes.join('; ')]
 }
 
 const RESULT_HEADS = ['status', 'number', 'name', 'result']

@@ -33,11 +33,11 @@ export function find(selector: string, within: ParentNode = document): HTMLEleme
 }
 
 /** On a narrow screen each row is a block, and each cell shows the head of its column. */
-export function table(heads: readonly string[], rows: readonly (readonly Content[])[]): HTMLElement {
+export function table(heads: readonly string[], rows: readonly (readonly Content[])[], kind = 'rows'): HTMLElement {
   const cell = (content: Content, at: number) => create('td', { 'data-head': heads[at] ?? '' }, content)
   const head = heads.map((text) => create('th', { scope: 'col' }, text))
   const body = rows.map((cells) => create('tr', {}, cells.map(cell)))
-  return create('table', { class: 'rows' }, [create('thead', {}, create('tr', {}, head)), create('tbody', {}, body)])
+  return create('table', { class: kind }, [create('thead', {}, create('tr', {}, head)), create('tbody', {}, body)])
 }
 
 /** Names and values. Those without a value are left out. */
@@ -61,5 +61,6 @@ export function copyButton(text: string): HTMLElement {
 }
 
 /** The code of lists and of tables is loaded when it is needed. This names its files, with their hashes. */
-export const allowLater = (): void =>
-  document.head.append((find('#later') as HTMLTemplateElement).content.cloneNode(true))
+export function allowLater(): void {
+  document.head.append((find('#later') as HTMLTemplateElement).content)
+}

@@ -17,12 +17,12 @@ import { restOfList } from '../lists/rest-of-list.ts'
 import { choose, NONE, type RowCells } from '../lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
-import { present, toHead, withdraw } from './answers.ts'
+import { present, withdraw } from './view.ts'
 import { connect, describe, holdRows, NO_SIGNER, say, SHARED } from './purchase.ts'
 import { toDay } from '../../base/day.ts'
 import { baseUrl, mode, showPrice, urlOf } from './question.ts'
 import { storage } from './storage.ts'
-import { plural, toWords, usdc } from './words.ts'
+import { plural, toHead, toWords, usdc } from './words.ts'
 
 /** Each 25 names need a signature in the wallet. */
 const ROWS_MAX = 1_000
@@ -184,7 +184,7 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
     }
     say('')
   } catch (cause) {
-    say(`${describe(cause, true)} The rows that are paid are kept.`, 'fault')
+    say(`${describe(cause, { isPart: true })} The rows that are paid are kept.`, 'fault')
     const rest = restOfList(await planOf(list), { storage, baseUrl, from: rows.length })
     for await (const row of rest) rows.push(row)
   }

@@ -14,10 +14,10 @@ import { button, create, find } from './elements.ts'
 import { baseUrl, mode, priceOf } from './question.ts'
 import { findBought, storage, type Bought } from './storage.ts'
 import { connectWallet, walletError } from './wallets.ts'
-import { shorten, TIME, usdc } from './words.ts'
+import { shorten, showLater, TIME, usdc } from './words.ts'
 
-/** Within this time an equal request shows the answer that was bought. */
-const MAX_AGE_SECONDS = 3_600
+/** Within this time an equal request shows the answer that was bought. The register has a new file each day. */
+export const MAX_AGE_SECONDS = 86_400
 /** The usual time of a verification, a block of two seconds, and the reads of the chain. */
 const SETTLEMENT_SECONDS = 6
 
@@ -48,10 +48,14 @@ const onStep: OnStep = (step) => {
     say(`Sign in the wallet: ${usdc(Number(value))} to ${shorten(to)}. Nothing is paid before.`, '', stopWaiting())
   }
   if (step.kind === 'sending')
-    say('The payment is stored in this browser, and sent. Waiting for the chain.', '', waitingBar(SETTLEMENT_SECONDS))
+    say(
+      'The payment is stored in this browser, and sent. Waiting until the network has it.',
+      '',
+      waitingBar(SETTLEMENT_SECONDS),
+    )
   if (step.kind === 'waiting') {
     const { seconds, answer } = step
-    const fault = answer ? `The service answered ${answer.status}.` : 'The service did not answer.'
+    const fault = answer ? 'The service cannot answer at the moment.' : 'The service did not answer.'
     const again = TIME.format(new Date(Date.now() + seconds * 1000))
     say(`${fault} The same payment is sent again at ${again}, and charged at most once.`, '', waitingBar(seconds))
   }
@@ -123,10 +127,17 @@ export const buy = (operation: Operation) =>
 /** Sends the stored payment of an operation again. */
 export const resume = (operation: Operation) => request(operation, NO_SIGNER)
 
-/** The failure and the outcome of a purchase. `isPart`: of one of several, so "not charged" would seem to be of all. */
-export function describe(cause: unknown, isPart = false): string {
+interface Described {
+  /** In place of what the cause says. */
+  text?: string | undefined
+  /** Of one of several purchases, so "not charged" would seem to be of all. */
+  isPart?: boolean
+}
+
+/** The failure and the outcome of a purchase. */
+export function describe(cause: unknown, { text, isPart = false }: Described = {}): string {
   if (!(cause instanceof PurchaseError)) return 'The page has failed. A payment that was sent is in your purchases.'
   const { answer, outcome, message } = cause
-  const failure = answer?.code ? REFUSALS[answer.code].message : `${message}.`
-  return isPart && outcome.kind === 'not_sold' ? failure : `${failure} ${describeOutcome(outcome)}`
+  const failure = text ?? (answer?.code ? REFUSALS[answer.code].message : `${message}.`)
+  return isPart && outcome.kind === 'not_sold' ? failure : `${failure} ${describeOutcome(outcome, showLater)}`
 }

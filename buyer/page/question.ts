@@ -11,6 +11,8 @@ import { find } from './elements.ts'
 import { usdc } from './words.ts'
 
 export const { baseUrl, mode, account } = document.body.dataset as { baseUrl: string; mode: Mode; account: string }
+export const priceOfName = (name: string): number =>
+  SINGLE_OPERATIONS.find((each) => each.name === name)?.prices[mode] ?? 0
 export const priceOf = (operation: Operation): number => amountOf({ mode }, operation)
 
 export const form = find('#ask')
@@ -24,7 +26,7 @@ export const urlOf = (operation: string, members: Record<string, unknown>): stri
   `/?${new URLSearchParams({ operation, ...(members as Members) }).toString()}`
 
 /** The name and the members in the URL, which is that of the page or of a quote, without marks of direction. */
-function readUrl(): { name: string; members: Members } {
+export function readUrl(): { name: string; members: Members } {
   const given = [...new URLSearchParams(location.search)].map(([name, value]) => [name, removeIgnorable(value)])
   const { operation = '', ...members } = Object.fromEntries(given) as Members
   const found = findRoute(location.pathname, OPERATIONS)
@@ -32,14 +34,18 @@ function readUrl(): { name: string; members: Members } {
   return { name: operation, members }
 }
 
+/** What a person who types need not know of a rule. */
+const TECHNICAL = /ASCII | (?:before|after) normalisation/g
+
 /** An operation with its members as typed texts: valid, or with the rule that they break. */
-function parse(name: string, members: Members) {
+export function parseTyped(name: string, members: Members) {
   const definition = SINGLE_OPERATIONS.find((each) => each.name === name)
   const parsed = definition && parseOperation(definition, readTypedInput(textInput(Object.entries(members))))
   return {
     definition,
     operation: parsed?.kind === 'valid' ? parsed.operation : undefined,
-    fault: parsed?.kind === 'invalid' ? parsed.fault : undefined,
+    fault:
+      parsed?.kind === 'invalid' ? { ...parsed.fault, rule: parsed.fault.rule.replaceAll(TECHNICAL, '') } : undefined,
   }
 }
 
@@ -49,8 +55,16 @@ export const isSame = (one: Operation, other: Operation): boolean =>
 /** The operation that the URL names with all its members. */
 export function askedByUrl(): Operation | undefined {
   const { name, members } = readUrl()
-  return parse(name, members).operation
+  return parseTyped(name, members).operation
 }
+
+const ASKED = 'operation-asked'
+
+/** Asks for an operation outside the form. */
+export const ask = (operation: Operation): boolean => form.dispatchEvent(new CustomEvent(ASKED, { detail: operation }))
+
+export const onAsked = (work: (operation: Operation) => void): void =>
+  form.addEventListener(ASKED, (event) => work((event as CustomEvent<Operation>).detail))
 
 /** Whether the URL names this operation. */
 export const isAsked = (operation: Operation, asked = askedByUrl()): boolean =>
@@ -81,8 +95,12 @@ export function fillForm(): void {
 /** The fields that are shown. Their name is that of an operation, `box` or `list`. */
 export const shownFields = (): HTMLFieldSetElement => find('fieldset:enabled', form) as HTMLFieldSetElement
 
-/** What a person who types need not know of a rule. */
-const TECHNICAL = /ASCII | (?:before|after) normalisation/g
+/** The answer below the form, which is bought: pressed again, the button shows it, or buys anew if it is old. */
+let bought: { operation: Operation; isOld: boolean } | undefined
+export function offerAgain(next: typeof bought): void {
+  bought = next
+  readForm()
+}
 
 /** The operation that the form asks for, if it is valid. Shows its price, and marks the field that is wrong. */
 export function readForm(): Operation | undefined {
@@ -94,10 +112,12 @@ export function readForm(): Operation | undefined {
   const boxed = number === undefined ? { q: text, limit: BOX_LIMIT } : { company_number: number }
   const isBox = fields.name === 'box'
   const name = !isBox ? fields.name : number === undefined ? 'search' : 'lookup'
-  const { definition, operation, fault } = parse(name, isBox ? boxed : typed)
-  showPrice(go.dataset[name] ?? '', definition?.prices[mode])
+  const { definition, operation, fault } = parseTyped(name, isBox ? boxed : typed)
+  const own = operation && bought && isSame(operation, bought.operation) ? bought : undefined
+  const verb = own?.isOld ? 'Look again' : (go.dataset[name] ?? '')
+  showPrice(verb, own?.isOld === false ? 0 : definition?.prices[mode])
   const wrong = inputs.find((input) => input.name === fault?.field) ?? inputs[0]
-  const rule = fault && `${wrong?.labels?.[0]?.textContent} ${fault.rule.replaceAll(TECHNICAL, '')}.`
+  const rule = fault && `${wrong?.labels?.[0]?.textContent} ${fault.rule}.`
   for (const each of inputs) each.setCustomValidity(each === wrong ? (rule ?? '') : '')
   return operation
 }

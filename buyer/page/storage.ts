@@ -22,18 +22,27 @@ async function run<Result>(mode: IDBTransactionMode, work: (entries: IDBObjectSt
   })
 }
 
+/** Tells the other documents of this browser that an entry has changed. */
+const channel = new BroadcastChannel('purchases')
+export const onStored = (work: () => void): void => channel.addEventListener('message', work)
+const tell = <Result>(result: Result): Result => {
+  channel.postMessage('')
+  return result
+}
+
 export const storage = {
   read: (name: string) => run<string | undefined>('readonly', (entries) => entries.get(name)),
   create: (name: string, text: string) =>
     run('readwrite', (entries) => entries.add(text, name)).then(
-      () => true,
+      () => tell(true),
       (cause: Error) => (cause.name === 'ConstraintError' ? false : Promise.reject(cause)),
     ),
-  replace: async (name: string, text: string) => void (await run('readwrite', (entries) => entries.put(text, name))),
+  replace: async (name: string, text: string) =>
+    void tell(await run('readwrite', (entries) => entries.put(text, name))),
   list: async (prefix: string) =>
     (await run('readonly', (entries) => entries.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uffff`)))).map(String),
   locate: (name: string) => `the purchase ${name} of this browser`,
-  remove: (name: string) => run<undefined>('readwrite', (entries) => entries.delete(name)),
+  remove: (name: string) => run<undefined>('readwrite', (entries) => entries.delete(name)).then(tell),
 } satisfies BuyerStorage & { remove: unknown }
 
 export type Bought = ListedPurchase & { operation: Operation }

@@ -2,11 +2,11 @@
 import { PurchaseError } from '../library/purchase-error.ts'
 import type { Signer } from '../library/signer.ts'
 import { SANDBOX_SIGNATURE_PATH } from '../../agent/operation/endpoints.ts'
-import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { DEPLOYMENTS, NETWORK_NAMES } from '../../agent/payment/terms.ts'
 import { removeHidden } from '../../base/hidden.ts'
 import { account, mode } from './question.ts'
 import { find } from './elements.ts'
-import { usdc } from './words.ts'
+import { shorten, usdc } from './words.ts'
 
 /** What a wallet announces. */
 interface Wallet {
@@ -17,11 +17,38 @@ interface Wallet {
 /** The wallet gave no signature. The text is a fixed one, never that of the wallet. */
 export const walletError = (text: string) => new PurchaseError('signature_failed', text)
 
+class WalletFailure extends PurchaseError {
+  readonly walletCode: number
+  constructor(code: number, text: string) {
+    super('signature_failed', text)
+    this.walletCode = code
+  }
+}
+
+/** How a wallet that does not know the network can reach it (EIP-3085). */
+const ADDED = {
+  mainnet: { rpcUrls: ['https://mainnet.base.org'], blockExplorerUrls: ['https://basescan.org'] },
+  testnet: { rpcUrls: ['https://sepolia.base.org'], blockExplorerUrls: ['https://sepolia.basescan.org'] },
+}
+const NATIVE = { name: 'Ether', symbol: 'ETH', decimals: 18 }
+
+/** Where money for the account comes from. */
+const SOURCES = {
+  mainnet: 'USDC can be bought at an exchange and sent to this account on Base',
+  testnet: 'Test USDC is free at faucet.circle.com',
+}
+
+/** What a person without a wallet is told. */
+const noWallet = (amount: number) =>
+  `This browser has no wallet. A wallet is an extension that keeps digital money and asks you before each payment: for example MetaMask (metamask.io) or Rabby (rabby.io). Install one, put ${usdc(amount)} into it, and open this page again`
+
+const UNKNOWN_NETWORK = 4902
+
 /** The codes of EIP-1193, EIP-1474 and EIP-3085. */
 const FAILURES: Record<string, string> = {
   [-32002]: 'The wallet waits for your answer to an earlier request. Open it, then try again',
   4001: 'You refused in the wallet',
-  4902: 'The wallet does not know the network. Add it, then try again',
+  [UNKNOWN_NETWORK]: `The wallet does not know the network ${NETWORK_NAMES[mode]}, and did not add it`,
 }
 
 /** The account of the sandbox, for which the service signs. */
@@ -30,7 +57,7 @@ const SANDBOX: Signer = {
   async signTypedData({ message }) {
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(SANDBOX_SIGNATURE_PATH, { method: 'POST', headers, body: JSON.stringify(message) })
-    if (!response.ok) throw walletError(`The sandbox did not sign (${response.status})`)
+    if (!response.ok) throw walletError('The sandbox did not sign')
     return ((await response.json()) as { signature: `0x${string}` }).signature
   },
 }
@@ -65,25 +92,36 @@ export async function connectWallet(amount: number, signal: AbortSignal): Promis
   if (choice.value === SANDBOX_OPTION) return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
   const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
-  if (!provider) throw walletError('This browser has no wallet. Install one, or buy from code')
+  if (!provider) throw walletError(noWallet(amount))
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error))
   })
   const ask = (method: string, ...params: unknown[]) => {
-    const answer = provider.request({ method, params }).catch(({ code }: { code?: unknown }) => {
-      throw walletError(FAILURES[String(code)] ?? `The wallet failed (${Number(code) || 'no code'})`)
+    const answer = provider.request({ method, params }).catch((cause: { code?: unknown }) => {
+      const code = Number(cause.code)
+      throw new WalletFailure(code, FAILURES[code] ?? `The wallet failed (${code || 'no code'})`)
     })
     return Promise.race([answer, stopped])
   }
   const [address] = (await ask('eth_requestAccounts')) as [`0x${string}`?]
   if (!address || !/^0x[0-9a-f]{40}$/i.test(address)) throw walletError('The wallet shows no account')
   const isSelected = async () => Number(await ask('eth_chainId')) === chainId
-  if (!(await isSelected())) await ask('wallet_switchEthereumChain', { chainId: `0x${chainId.toString(16)}` })
-  if (!(await isSelected())) throw walletError(`The wallet is on another network. Choose chain ${chainId} in it`)
+  const network = { chainId: `0x${chainId.toString(16)}` }
+  const added = { ...network, chainName: NETWORK_NAMES[mode], nativeCurrency: NATIVE, ...ADDED[mode] }
+  if (!(await isSelected()))
+    await ask('wallet_switchEthereumChain', network).catch((cause: unknown) => {
+      if (!(cause instanceof WalletFailure) || cause.walletCode !== UNKNOWN_NETWORK) throw cause
+      return ask('wallet_addEthereumChain', added)
+    })
+  if (!(await isSelected()))
+    throw walletError(`The wallet is on another network. Choose ${NETWORK_NAMES[mode]} in it, then try again`)
   const data = `0x70a08231${address.slice(2).padStart(64, '0')}`
   const reply = await ask('eth_call', { to: asset, data }, 'latest')
   const balance = /^0x[0-9a-f]{64}$/i.test(String(reply)) ? Number(reply) : 0
-  if (balance < amount) throw walletError(`The account has ${usdc(balance)}, and the price is ${usdc(amount)}`)
+  if (balance < amount)
+    throw walletError(
+      `The account ${shorten(address)} has ${usdc(balance)} on ${NETWORK_NAMES[mode]}: ${usdc(amount - balance)} are missing. ${SOURCES[mode]}`,
+    )
   return {
     address,
     async signTypedData(typed) {

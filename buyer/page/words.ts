@@ -2,6 +2,8 @@
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
 /** Of this browser. */
 export const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
+/** The day of a moment, of this browser. */
+export const LOCAL_DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' })
 export const MOMENT = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A day of the register, which has no time zone, without a break. Empty without a day. */
@@ -12,6 +14,19 @@ export const usdc = (micro: number): string => `${micro / 1e6} USDC`
 
 export const plural = (count: number, noun: string): string =>
   `${count.toLocaleString('en-IE')} ${noun}${count === 1 ? '' : 's'}`
+
+/** `14:07 today`, `14:07 on 30 Nov 2026` */
+export const showLater = (time: Date): string =>
+  `${TIME.format(time)} ${time.toDateString() === new Date().toDateString() ? 'today' : `on ${LOCAL_DAY.format(time)}`}`
+
+/** The number of a receipt: the beginning of the nonce of its payment, which is used once. */
+export const receiptNumber = (nonce: string): string =>
+  nonce
+    .slice(2, 18)
+    .toUpperCase()
+    .replaceAll(/(?<=^(?:.{4})+)(?=.)/g, '-')
+
+export const toHead = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
 

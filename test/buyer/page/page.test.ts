@@ -113,10 +113,11 @@ describe('the page', () => {
     expect(page).not.to.match(/ASCII|NFKC/)
   })
 
-  it('[4.4.13] has numbers of the loaded register as examples', async () => {
-    const [, examples = ''] = /<p id="examples">([^]*?)<\/p>/.exec(page) ?? []
+  it('[4.4.13] has names with numbers of the loaded register as examples', async () => {
+    const [, examples = ''] = /<div id="examples">([^]*?)<\/div>/.exec(page) ?? []
     const numbers = [...examples.matchAll(/company_number=(\d+)"/g)].map(([, number = '']) => number)
     expect(numbers).to.have.length(3)
+    expect(examples).to.match(/<a [^>]*>[A-Z][A-Z &#0-9;]+<\/a> [0-9]+<\/li>/)
     const client = new x402Client().register('eip155:84532', new ExactEvmScheme(service.buyer))
     const pay = wrapFetchWithPayment(fetch, client)
     for (const number of numbers) expect((await pay(`${service.url}/api/v1/company/${number}`)).status).to.equal(200)

@@ -39,15 +39,21 @@ describe('a purchase in the page', () => {
   const OPERATIONS: [url: string, shown: RegExp][] = [
     [
       '/?operation=lookup&company_number=73848',
-      /PLAIN FIXTURE LIMITED[^]*Normal[^]*73848[^]*, \d+ years?[^]*Print[^]*Watch by command[^]*JSON/,
+      /PLAIN FIXTURE LIMITED[^]*✕.Dissolved since[^]*73848[^]*, \d+ years?[^]*Is this the right one\?[^]*Print[^]*Watch/,
     ],
-    ['/?operation=search&q=plain+fixture', /Score[^]*PLAIN FIXTURE LIMITED/],
-    ['/?operation=resolve&name=Plain+Fixture+Ltd', /This is the company[^]*PLAIN FIXTURE LIMITED/],
+    [
+      '/?operation=search&q=plain+fixture',
+      /1 result for “plain fixture”[^]*Fit[^]*PLAIN FIXTURE LIMITED[^]*FIXTURETOWN[^]*same name/,
+    ],
+    [
+      '/?operation=resolve&name=Plain+Fixture+Ltd',
+      /!.This is the company, and there is something to notice[^]*PLAIN FIXTURE LIMITED[^]*Dissolved since/,
+    ],
     ['/?operation=resolve&name=First+Twin+Ltd', /No company is certain[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
     ['/?operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
     ['/?operation=history&company_number=00000000', /Until[^]*today[^]*SYNTHETIC/],
     ['/?operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
-    [`/?operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No company has changed/],
+    [`/?operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No change is recorded/],
     ['/api/v1/search?q=first+twin&limit=3', /FIRST TWIN LIMITED/],
   ]
   for (const [url, shown] of OPERATIONS) {
@@ -59,7 +65,8 @@ describe('a purchase in the page', () => {
       await seen('.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
       await click('.payment summary')
       const details = await seen('.payment', /✓ payment[^]*Check the receipt again/)
-      expect(details).to.contain(service.url).and.contain('eip155:84532').and.contain('✓ signature')
+      expect(details).to.contain(service.url).and.contain('on Base Sepolia (test)').and.contain('✓ signature')
+      expect(details).to.not.contain('eip155')
       expect(await page.evaluate(`document.querySelector('.payment a')`)).to.equal(null)
     })
   }
@@ -90,7 +97,11 @@ describe('a purchase in the page', () => {
     await open()
     expect(
       await service.transfersOf(() =>
-        ask('999').then(() => status(/Not sold. This is certain from [-0-9]{10} \d\d:\d\d:\d\d UTC on/)),
+        ask('999').then(() =>
+          status(
+            /^No company has this number. .* Not charged. You can try again after \d\d:\d\d (?:today|on .*), when that is certain.$/,
+          ),
+        ),
       ),
     ).to.equal(0)
     await click('#next a')
@@ -175,19 +186,21 @@ describe('a purchase in the page', () => {
     await writeFile(file, await savedBy('#bought button'))
     expect((await runCommand(['verify', file])).code).to.equal(0)
     await ask('999')
-    await status(/Not sold/)
+    await status(/Not charged/)
     await open()
-    await seen('#bought', /Not sold/)
+    await seen('#bought', /Not charged/)
     const row = (state: string) =>
       `[...document.querySelectorAll('#bought tr')].find((each) => each.innerText.includes('${state}'))`
-    expect(await page.evaluate(`${row('Not sold')}.innerText`)).to.not.contain('Delete')
+    expect(await page.evaluate(`${row('Not charged')}.innerText`)).to.not.contain('Delete')
     page.once('dialog', (dialog) => {
-      expect(dialog.message()).to.match(/^00000000 · .*\nDelete 1 purchase\?/)
+      expect(dialog.message()).to.match(
+        /^SYNTHETIC TEST COMPANY LIMITED · 00000000 · Company by number\nDelete 1 purchase\?/,
+      )
       void dialog.accept()
     })
     await page.evaluate(`[...${row('Sold.')}.querySelectorAll('button')].at(-1).click()`)
     await page.waitForEvent('load')
-    await seen('#bought', /Not sold/)
+    await seen('#bought', /Not charged/)
     expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
   })
 
@@ -229,7 +242,7 @@ describe('a purchase in the page', () => {
           await other.pay()
           await other.status(/^Waiting for purchases of other tabs/)
           await other.click('#next button')
-          await other.status(/^You did not wait. Not sold, and nothing was charged/)
+          await other.status(/^You did not wait. Not charged. You can try again now/)
           await other.pay()
           sign()
           await sold()
@@ -403,13 +416,20 @@ describe('a purchase in the page', () => {
     const REFUSALS: Record<string, [change: Parameters<typeof addWallet>[0], shown: RegExp, script?: string]> = {
       'its user has not answered': [{ eth_requestAccounts: () => new Refusal(-32002) }, /^The wallet waits/],
       'its user refuses': [{ eth_signTypedData_v4: () => new Refusal(4001) }, /^You refused/],
-      'it stays on another network': [{ eth_chainId: () => '0x1' }, /another network/],
+      'it stays on another network': [{ eth_chainId: () => '0x1' }, /another network. Choose Base Sepolia \(test\)/],
       'it does not know the network': [
-        { eth_chainId: () => '0x1', wallet_switchEthereumChain: () => new Refusal(4902) },
-        /does not know the network/,
+        {
+          eth_chainId: () => '0x1',
+          wallet_switchEthereumChain: () => new Refusal(4902),
+          wallet_addEthereumChain: () => new Refusal(4902),
+        },
+        /does not know the network Base Sepolia/,
       ],
-      'its account has no money': [{ eth_call: () => `0x${'0'.repeat(64)}` }, /The account has 0 USDC/],
-      'it shows no balance': [{ eth_call: () => '0x' }, /The account has 0 USDC/],
+      'its account has no money': [
+        { eth_call: () => `0x${'0'.repeat(64)}` },
+        /The account 0x\w+…\w+ has 0 USDC on Base Sepolia \(test\): 0.001 USDC are missing. Test USDC is free at/,
+      ],
+      'it shows no balance': [{ eth_call: () => '0x' }, /has 0 USDC on/],
       'its account is no address': [{ eth_requestAccounts: () => ['0x1'] }, /shows no account/],
       'the browser cannot store': [{}, /cannot keep a payment/, CANNOT_STORE],
     }
@@ -434,7 +454,7 @@ describe('a purchase in the page', () => {
       const other = await openBeside(SYNTHETIC)
       expect(await service.transfersOf(() => other.pay().then(() => other.sold()))).to.equal(1)
       await click('#next button')
-      await status(/Not sold, and nothing was charged/)
+      await status(/Not charged. You can try again now/)
       answerLate(`0x${'1'.repeat(130)}`)
       await page.reload()
       await sold()
@@ -467,7 +487,7 @@ describe('a purchase in the page', () => {
       await open(SYNTHETIC)
       for (let turn = 0; turn < 3; turn += 1) {
         await pay('stub')
-        await status(/differs from the quote. Not sold/)
+        await status(/differs from the quote. Not charged/)
       }
       expect(calls.filter((call) => call === 'eth_signTypedData_v4')).to.have.length(1)
     })
@@ -483,7 +503,7 @@ describe('a purchase in the page', () => {
             : paused.continue()),
       )
       await ask('12')
-      await status(/Not sold|404/)
+      await status(/Not charged/)
       expect(
         await page.evaluate(`[globalThis.hacked ?? false, document.querySelectorAll('main img').length]`),
       ).to.deep.equal([false, 0])

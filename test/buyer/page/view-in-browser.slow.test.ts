@@ -95,8 +95,8 @@ describe('the page in a browser', () => {
       await status(/Waiting/)
     },
     'repeating after a fault': () => refused(503, 'payment_outcome_unknown', '60', /again at/),
-    'not sold': () => asked('999').then(() => status(/Not sold/)),
-    'refused by the service': () => refused(402, 'payment_rejected', '1', /Not sold/),
+    'not sold': () => asked('999').then(() => status(/Not charged/)),
+    'refused by the service': () => refused(402, 'payment_rejected', '1', /Not charged/),
     unknown: () => refused(503, 'payment_outcome_unknown', '1', /Not known/),
     purchases: async () => {
       await buyNumber()
