@@ -1,4 +1,4 @@
-/** What a browser gets as HTML besides the documents: the quote of a GET (contract 5.1.2), and unknown paths. */
+/** What a browser gets as HTML besides the documents: the quote of a GET (contract 5.1.5), and unknown paths. */
 import type { Request } from 'express'
 import type { Outcome } from '../agent/operation/outcome.ts'
 import type { FoundRoute } from '../agent/operation/resource.ts'

@@ -25,7 +25,7 @@ export type Next = keyof typeof NEXT
 
 interface RefusalDefinition {
   status: number
-  /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.1). */
+  /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.4). */
   message: string
   next: Next
   /** The sentence of `next`. */
@@ -35,7 +35,7 @@ interface RefusalDefinition {
    * settled before this request.
    */
   charged: 'no' | 'unknown' | 'earlier'
-  /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.7). */
+  /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.8). */
   retryAfterSeconds?: number
 }
 

@@ -160,7 +160,7 @@ export interface ServiceAnswer {
 }
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string().optional() }) })
-/** Of the message of `insufficient_funds` (contract 7.1). */
+/** Of the message of `insufficient_funds` (contract 7.4). */
 const BALANCE = /: the wallet has ([0-9]{1,15}) micro-USDC,/
 const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
 

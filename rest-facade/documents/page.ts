@@ -1,5 +1,5 @@
 /**
- * Renders the page (contract 4.4.2), the quotes for browsers (5.1.2), and the head of the guides, from the templates
+ * Renders the page (contract 4.4.2), the quotes for browsers (5.1.5), and the head of the guides, from the templates
  * that the build has copied to dist/page.
  */
 import { toJsonSchema } from '../../agent/operation/json-schema.ts'

@@ -39,7 +39,7 @@ interface Cell {
   bodies: Set<string>
 }
 
-describe('[5.7.1, 5.7.2, 5.8.1] a remote facilitator', function () {
+describe('[5.7.1, 5.7.2, 5.8.2] a remote facilitator', function () {
   this.timeout(240_000)
   let service: TestService
   let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
@@ -127,7 +127,7 @@ describe('[5.7.1, 5.7.2, 5.8.1] a remote facilitator', function () {
     })
   }
 
-  it('[5.8.1] is not followed to another URL', () => {
+  it('[5.8.2] is not followed to another URL', () => {
     expect(facilitator.unexpectedRequests).to.deep.equal([])
   })
 

@@ -110,7 +110,7 @@ describe('hostile records', () => {
   }
 
   describe('all of them', () => {
-    it('[1.6, 7.1] are in no quote, refusal or header', async () => {
+    it('[1.6, 7.4] are in no quote, refusal or header', async () => {
       for (const [at] of HOSTILE.entries()) {
         const other = numberOf((at + 1) % HOSTILE.length)
         const payment = await payFor(lookup(numberOf(at)))

@@ -43,7 +43,7 @@ describe('the headers of every answer', () => {
       const { service } = useService(() => startFakedService({ environment }))
 
       for (const [status, request] of REQUESTS) {
-        it(`[7.7] restrict browsers: ${status} to ${request.slice(0, 40).split(' HTTP')[0]}`, async () => {
+        it(`[7.8] restrict browsers: ${status} to ${request.slice(0, 40).split(' HTTP')[0]}`, async () => {
           const [head = '', body] = (await exchange(service.url, request)).split('\r\n\r\n')
           if (request.startsWith('HEAD')) expect(body).to.equal('')
           const [first = '', ...lines] = head.split('\r\n')

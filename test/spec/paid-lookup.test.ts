@@ -53,7 +53,7 @@ describe('a paid lookup', () => {
       address.replace(/[a-f]/i, (digit) => (/[a-f]/.test(digit) ? digit.toUpperCase() : digit.toLowerCase())),
   }
   for (const [written, write] of Object.entries(WRITTEN)) {
-    it(`[5.3.1] is sold to a payer whose addresses are in ${written}`, async () => {
+    it(`[5.3.5] is sold to a payer whose addresses are in ${written}`, async () => {
       const payment = JSON.parse(Buffer.from(await payFor(lookup('73848')), 'base64').toString()) as WirePayment
       const { authorization } = payment.payload
       authorization.from = write(authorization.from)

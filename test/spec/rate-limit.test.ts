@@ -158,7 +158,7 @@ describe('the budget of a client address', () => {
         expect([time, (await restFrom('192.0.2.1', payment)).status]).to.deep.equal([time, 200])
   })
 
-  it('[6.2.3] still answers a replay of an address whose budget is spent, every two seconds', async () => {
+  it('[6.2.8] still answers a replay of an address whose budget is spent, every two seconds', async () => {
     const unpaid = restFrom('192.0.2.1')
     const payment = await payFor(unpaid)
     const next = await payFor(unpaid)

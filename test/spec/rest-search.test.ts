@@ -92,7 +92,7 @@ describe('a search over REST', () => {
       })
     })
 
-    it('[5.1.2] is quoted by its canonical URL when its own URL is very long', async () => {
+    it('[5.1.3] is quoted by its canonical URL when its own URL is very long', async () => {
       const space = encodeURIComponent('\u2003')
       const unpaid = await search(`q=abc${space.repeat(Math.floor(QUERY_CHARACTERS_MAX / space.length) - 1)}`)
       expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${SEARCH}?q=abc&limit=5`, amount: String(PRICE) })

@@ -23,7 +23,7 @@ const FINAL_MS = 15 * MINUTE_MS
 const END_MS_MAX = 4 * MINUTE_MS
 const AGAIN_MS = 100_000
 
-describe('[5.7.8] a payment that expires', () => {
+describe('[5.7.5] a payment that expires', () => {
   let sale: SaleHarness
   let clock: number
   let right: Ledger

@@ -78,7 +78,7 @@ describe('two machines with one response log', function () {
     })
   })
 
-  it('[5.6.3] answer every payment of a rolling restart under load, and wait for settlements of each other', async () => {
+  it('[5.6.2] answer every payment of a rolling restart under load, and wait for settlements of each other', async () => {
     /** What a payment gets that is sent to both machines at once, until each has answered it. */
     const askBoth = (payment: string) =>
       Promise.all(

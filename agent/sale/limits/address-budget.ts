@@ -133,7 +133,7 @@ class RequestBudget {
 
 /** The client of one request, as far as limits are concerned. */
 export interface Client {
-  /** From the widest to the narrowest, which is the network address (contract 6.2.7). */
+  /** From the widest to the narrowest, which is the network address (contract 6.2.9). */
   prefixes: readonly string[]
   budget: RequestBudget
   /** Whether the request has ended: it was answered, or the client has disconnected. */

@@ -1,5 +1,5 @@
 /**
- * Items of clients by address prefix, for fair shares: between wide prefixes before narrow ones (contract 6.2.7).
+ * Items of clients by address prefix, for fair shares: between wide prefixes before narrow ones (contract 6.2.9).
  */
 
 interface OfClient {

@@ -7,7 +7,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { headerValues } from './request.ts'
 
-/** What networks are given, from the widest to the narrowest (contract 6.2.7). */
+/** What networks are given, from the widest to the narrowest (contract 6.2.9). */
 const IPV4_WIDTHS = [24, 32]
 const IPV6_WIDTHS = [32, 48, 56, 64]
 

@@ -41,7 +41,7 @@ export interface HttpResponseContent {
   body: string
 }
 
-/** Caches must not store paid answers or quotes (contract 7.7). */
+/** Caches must not store paid answers or quotes (contract 7.8). */
 const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
 
 /** What a client that has only the URL reads about the payment (RFC 8288). */

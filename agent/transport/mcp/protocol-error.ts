@@ -7,7 +7,7 @@ import { MCP_VERSIONS } from '../../operation/endpoints.ts'
 export interface McpError {
   code: number
   statuses: readonly number[]
-  /** A fixed sentence, as in every refusal (contract 7.1). */
+  /** A fixed sentence, as in every refusal (contract 7.4). */
   message: string
 }
 

@@ -55,7 +55,7 @@ describe('a text input', () => {
 })
 
 describe('any input', () => {
-  it('[7.1] is accepted or refused with a fixed rule that does not repeat the input', () => {
+  it('[7.4] is accepted or refused with a fixed rule that does not repeat the input', () => {
     fc.assert(
       fc.property(fc.constantFrom('lookup', 'search', 'resolve'), fc.jsonValue(), (operation, input) => {
         const parsed = parseNamed(operation, input)

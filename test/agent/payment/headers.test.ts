@@ -92,7 +92,7 @@ describe('the limits of a payment header', () => {
     }
   })
 
-  it('[5.3.1] refuses members of another form', () => {
+  it('[5.3.5] refuses members of another form', () => {
     const { payload } = payment
     const accepted = payment.accepted as Record<string, unknown>
     const refuse = (change: object) =>
@@ -116,7 +116,7 @@ describe('the limits of a payment header', () => {
       refuse({ extensions: { 'payment-identifier': value } })
   })
 
-  it('[5.3.1] drops other members of payload and authorization', () => {
+  it('[5.3.5] drops other members of payload and authorization', () => {
     const { authorization, ...payload } = payment.payload
     const sent = { ...payload, authorization: { ...authorization, more: '0' }, permit2Authorization: {} }
     const resource = { url: 'a', mimeType: null, description: 1, more: 1 }
@@ -129,7 +129,7 @@ describe('the limits of a payment header', () => {
     expect(parsed).to.have.nested.property('json.payload').that.deep.equals(sent)
   })
 
-  it('[5.3.1] accepts members at their limits', () => {
+  it('[5.3.5] accepts members at their limits', () => {
     const { payload } = payment
     const accepted = payment.accepted as Record<string, unknown>
     const authorization = { ...payload.authorization, value: String(2n ** 256n - 1n), validAfter: '0' }

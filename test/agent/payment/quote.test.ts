@@ -64,7 +64,7 @@ describe('a quote', () => {
     })
   }
 
-  it('[5.1.4] has on mainnet a company of the dataset in its example, and no bazaar while none is known', () => {
+  it('[5.1.6] has on mainnet a company of the dataset in its example, and no bazaar while none is known', () => {
     const terms = buildTerms('mainnet', testTerms.payTo, OPERATIONS)
     const operation = operationOf({ operation: 'as_of', input: { company_number: '0042', date: '2026-01-02' } })
     const extensionsFor = (example?: ExampleCompany) => {

@@ -14,7 +14,7 @@ import { operationOf } from '../../support/operations.ts'
 const lookup = (company_number: string): Operation => ({ definition, input: { company_number } })
 const CONFLICT = refused({ code: 'payment_replay_conflict' })
 
-describe('[2.14, 5.4.2] the body of a payment conflict', () => {
+describe('[2.14, 5.4.3] the body of a payment conflict', () => {
   const sale = useSale()
 
   const provenanceOf = (operation: Operation, mode: 'testnet' | 'mainnet' = 'testnet') => {

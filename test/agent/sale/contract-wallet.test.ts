@@ -163,7 +163,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       expect(await wallet.hasCode()).to.equal(false)
     })
 
-    it('[5.7.13] is offered to the next facilitator if one deploys no wallets, and else refused without an alert', async () => {
+    it('[5.7.17] is offered to the next facilitator if one deploys no wallets, and else refused without an alert', async () => {
       const wallet = await wallets.makeWallet(owner)
       const self = { name: 'self', client: own as NamedFacilitator['client'] }
       place.sale.reports.length = 0
@@ -193,7 +193,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
         },
       ],
     ] as [string, (deploy: () => Promise<unknown>, settleNow: () => Promise<unknown>) => Promise<unknown>][])
-      it(`[5.7.15] is sold once if its wallet is deployed ${when}`, async () => {
+      it(`[5.7.18] is sold once if its wallet is deployed ${when}`, async () => {
         const wallet = await wallets.makeWallet(owner)
         let isFirst = true
         const { client } = place.sandbox

@@ -82,7 +82,7 @@ describe('a doubt about a payment', () => {
       { validAfter: (now: number) => now - 10, validBefore: (now: number) => now + 290 },
       { validAfter: () => 0, validBefore: (now: number) => now + 3_655 },
     ])
-      it(`[5.3.3] is ${code} if the clock is ${name} and a block shows the payment as timely`, async () => {
+      it(`[5.3.6] is ${code} if the clock is ${name} and a block shows the payment as timely`, async () => {
         const now = Math.floor(Date.now() / 1000)
         sale.now = () => new Date((now - setBackSeconds) * 1000)
         sale.script.observe = async () => ({ time: BigInt(now) })
@@ -98,7 +98,7 @@ describe('a doubt about a payment', () => {
         expect(codeOf(await sale.lookup(payment))).to.equal('answer')
       })
 
-  it('[5.3.3] is a refusal for its times only in a block that shows them', async () => {
+  it('[5.3.6] is a refusal for its times only in a block that shows them', async () => {
     const now = Math.floor(Date.now() / 1000)
     sale.now = () => new Date(now * 1000)
     const authorization = { validAfter: String(now + 100), validBefore: String(now + 300) }

@@ -74,7 +74,7 @@ describe('[5.7.12] a payment without a record', () => {
     })
 
   for (const [name, shown, answer] of LATE_STATES)
-    it(`gets ${answer} after validBefore if the chain shows ${name}`, async () => {
+    it(`[5.7.16] gets ${answer} after validBefore if the chain shows ${name}`, async () => {
       const payment = await latePayment()
       show(shown, payment)
       expect(await ask(payment)).to.equal(answer)

@@ -30,7 +30,7 @@ describe('a guess of what a recorded payment has bought', () => {
     return codeOf(await sale.lookup(payment))
   }
 
-  it('[5.4.2] costs as much as a search of logs, and does not delay the buyer at another address', async () => {
+  it('[5.4.3] costs as much as a search of logs, and does not delay the buyer at another address', async () => {
     sale.budgetOf(2 * WEIGHTS.guess)
     expect([await guess('attacker', 1), await guess('attacker', 2), await guess('attacker', 3)]).to.deep.equal([
       CONFLICT,
@@ -62,7 +62,7 @@ describe('a guess of what a recorded payment has bought', () => {
     expect([sale.verified - before, sale.turns]).to.deep.equal([5, 3])
   })
 
-  it('[5.4.2] is refused without a comparison if the payment has a payment id', async () => {
+  it('[5.4.3] is refused without a comparison if the payment has a payment id', async () => {
     payment = withPaymentId(await signedPayment())
     expect(await replayFrom('buyer')).to.equal('answer')
     const { extensions: _, ...rebuilt } = payment

@@ -23,7 +23,7 @@ describe('a payment that ends in an hour', () => {
     [300, 0],
     [HOUR_SECONDS, 1],
   ] as const)
-    it(`[6.2.1] counts ${sales} times in the limit of sales after a refusal if it ends in ${seconds} s`, async () => {
+    it(`[6.2.6] counts ${sales} times in the limit of sales after a refusal if it ends in ${seconds} s`, async () => {
       sale.script.settle = refuse
       expect(codeOf(await sale.lookup(await sign(seconds)))).to.equal('payment_failed')
       expect(sale.context.sales.count()).to.equal(sales)

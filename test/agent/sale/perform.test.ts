@@ -134,7 +134,7 @@ describe('a sale', () => {
     expect(await sale.lookup({ ...rest, x402Version })).to.deep.equal(bought)
   })
 
-  it('[5.4.2] refuses another payload with the same nonce', async () => {
+  it('[5.4.3] refuses another payload with the same nonce', async () => {
     await sale.lookup(payment)
     const { nonce, validBefore } = payment.payload.authorization
     const others = [
@@ -348,7 +348,7 @@ describe('a sale', () => {
     })
   })
 
-  describe('[5.6.3] while another process settles its payment', () => {
+  describe('[5.6.2] while another process settles its payment', () => {
     /** Counts the reads of the record. */
     function countLooks(onLook: (looks: number) => unknown = () => undefined): () => number {
       const { log } = sale.context.payments
@@ -376,7 +376,7 @@ describe('a sale', () => {
         expect(sale.count('nonceState')).to.equal(0)
       })
 
-    it('[5.6.3] is unknown after 20 looks, and leaves the payment to that process', async () => {
+    it('[5.6.2] is unknown after 20 looks, and leaves the payment to that process', async () => {
       const { arrived } = sale.block('settle')
       void sale.lookup(payment)
       await arrived(1)

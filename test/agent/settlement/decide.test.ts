@@ -139,7 +139,7 @@ describe('decide', () => {
         }
   })
 
-  describe('[5.7.15] after a refusal of the first settlement', () => {
+  describe('[5.7.15, 5.7.18] after a refusal of the first settlement', () => {
     const at = (seconds: number) => ({ refused_at: new Date((NOW + seconds) * 1000).toISOString() })
 
     for (const chainStatus of ['free', 'expiring'] as const)

@@ -8,7 +8,7 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const FACILITATORS = ['https://one.example/secret-key', 'https://two.example/', 'self']
 
-describe('[5.7.7] payments that are missing on chain', () => {
+describe('[5.7.3] payments that are missing on chain', () => {
   let directory: string
   let log: LmdbResponseLog
 

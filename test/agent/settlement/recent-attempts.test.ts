@@ -10,7 +10,7 @@ import { manualTimer } from '../../support/timers.ts'
 const SILENT_SECONDS = 10
 const LIMIT_SECONDS = 65
 
-describe('[5.6.3] a settlement of another process', () => {
+describe('[5.6.2] a settlement of another process', () => {
   let log: LmdbResponseLog
   let seconds: number
   let signs: ReturnType<typeof manualTimer>

@@ -173,7 +173,7 @@ describe('the reconciler', () => {
     expect(await sale.lookup(payment)).to.deep.equal(bought)
   })
 
-  describe('[5.7.7] of a facilitator that reports settlements which it does not make', () => {
+  describe('[5.7.3] of a facilitator that reports settlements which it does not make', () => {
     /** Sells every four seconds, with runs in between as of a service. Returns when the sales were answered. */
     async function sellFor(seconds: number, onSale: (sold: WirePayment) => void = () => undefined): Promise<number[]> {
       const start = clock
@@ -242,14 +242,14 @@ describe('the reconciler', () => {
         return (await state()) === after
       }
 
-      it('[5.7.8] needs a second observation a minute later', async () => {
+      it('[5.7.5] needs a second observation a minute later', async () => {
         clock += 59 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         clock += 61 * SECOND_MS
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] needs a second observation with a later final block and block time', async () => {
+      it('[5.7.5] needs a second observation with a later final block and block time', async () => {
         const { progress } = sale.script
         const first = { time: BigInt(clock) / 1000n, finalBlock: BigInt(clock) / 1000n }
         passObservations()
@@ -262,7 +262,7 @@ describe('the reconciler', () => {
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] starts again after an observation that shows the transfer, or after the clock was set back', async () => {
+      it('[5.7.5] starts again after an observation that shows the transfer, or after the clock was set back', async () => {
         passObservations()
         setClockBack(120 * SECOND_MS)
         expect(await readAgain()).to.equal(false)
@@ -277,7 +277,7 @@ describe('the reconciler', () => {
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] does not end without the progress of the chain', async () => {
+      it('[5.7.5] does not end without the progress of the chain', async () => {
         passObservations()
         sale.script.progress = () => Promise.reject(new Error('no node'))
         expect(await readAgain()).to.equal(false)
@@ -313,7 +313,7 @@ describe('the reconciler', () => {
       ['first', [denying, () => paid(false)]],
       ['second', [() => paid(false), denying]],
     ] as const)
-      it(`[5.7.8] never makes a ${before} payment ${after} if only the ${name} of two nodes shows that`, async () => {
+      it(`[5.7.5] never makes a ${before} payment ${after} if only the ${name} of two nodes shows that`, async () => {
         await claim(before)
         passDelay()
         useNodes(nodes[0], nodes[1])
@@ -328,7 +328,7 @@ describe('the reconciler', () => {
       })
 
   for (const ahead of ['time', 'finalBlock'] as const)
-    it(`[5.7.8] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {
+    it(`[5.7.5] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {
       const { progress } = sale.script
       sale.script.progress = async () => {
         const actual = await progress()

@@ -88,7 +88,7 @@ describe('the settlements of an unknown payment', () => {
       })
     }
 
-    it('[5.7.11] are two if each one reverts, also after a restart', async () => {
+    it('[5.7.6] are two if each one reverts, also after a restart', async () => {
       sale.script.settle = async (payload) => ({
         ...settledReply(payload),
         success: false,

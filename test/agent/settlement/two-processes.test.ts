@@ -50,7 +50,7 @@ const ROWS: [first: Reply, second: Reply, isPaid: boolean, answers: [string, str
   ['no answer', 'no answer', false, [UNKNOWN, UNKNOWN]],
 ]
 
-describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () => {
+describe('[5.6.2, 5.7.2] two processes at attempts 1 and 2 of one payment', () => {
   const sale = useSale()
   let payment: WirePayment
 

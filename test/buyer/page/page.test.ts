@@ -164,7 +164,7 @@ describe('the page', () => {
     expectRefusal(await get('/nothing'), 'not_found')
   })
 
-  describe('[5.1.2] the quote of a GET', () => {
+  describe('[5.1.5] the quote of a GET', () => {
     const ROUTES: [path: string, fields: RegExp][] = [
       [LOOKUP, /name="company_number" [^>]*value="00000000"/],
       [

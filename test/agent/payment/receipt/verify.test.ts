@@ -113,14 +113,14 @@ describe('the verification of a receipt', function () {
       )
   })
 
-  it('[5.9.5] finds its key among former keys and keys of other forms', async () => {
+  it('[5.9.4] finds its key among former keys and keys of other forms', async () => {
     const keySet = keySetOf(await makeReceiptKey(), key)
     const keys = [{ kty: 'OKP', crv: 'Ed25519', x: 'a' }, 7, ...keySet.keys]
     const receipt = receiptFor(key, answer)
     expect((await verifyReceipt({ receipt, answer, keySet: { keys } })).isValid).to.equal(true)
   })
 
-  it('[5.9.5] fails with another key, without the key, and with another key under its id', async () => {
+  it('[5.9.4] fails with another key, without the key, and with another key under its id', async () => {
     const receipt = receiptFor(key, answer)
     const other = await makeReceiptKey()
     expect(await signatureFault(receipt, keySetOf(other))).to.contain('is not in the key set')

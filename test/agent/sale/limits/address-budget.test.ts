@@ -44,7 +44,7 @@ describe('the budget of a client address', () => {
     expect(spend(ONE, 1)?.refusal.code).to.equal('rate_limited')
   })
 
-  it('[6.2.3] admits one look-up every two seconds when it is spent, and nothing else', () => {
+  it('[6.2.8] admits one look-up every two seconds when it is spent, and nothing else', () => {
     spend(ONE, 10)
     const first = budgets.enter(ONE)
     expect(budgets.enter(ONE).admit({ mayReplay: false })?.refusal.code).to.equal('rate_limited')
@@ -87,7 +87,7 @@ describe('the budget of a client address', () => {
     expect(spend(ONE, 10)).to.equal(undefined)
   })
 
-  it('[6.2.3] pays for a stored response by its size above 16 KiB, and for one every two seconds if it is spent', () => {
+  it('[6.2.8] pays for a stored response by its size above 16 KiB, and for one every two seconds if it is spent', () => {
     const replay = (bytes: number) => budgets.enter(ONE).chargeReplay(bytes)
     expect(replay(16_384)).to.equal(undefined)
     expect(replay(16_384 + 10 * 4_096)).to.equal(undefined)

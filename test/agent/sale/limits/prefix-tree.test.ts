@@ -23,7 +23,7 @@ describe('the tree of address prefixes', () => {
     return named(taken)
   }
 
-  it('[6.2.7] takes one item of each prefix in turn, and in it one of each address', () => {
+  it('[6.2.9] takes one item of each prefix in turn, and in it one of each address', () => {
     add('A A1', 'a1', 'a2', 'a3')
     add('A A2', 'b1', 'b2')
     add('B B1', 'c1', 'c2')
@@ -47,7 +47,7 @@ describe('the tree of address prefixes', () => {
     expect([tree.size, takeAll()]).to.deep.equal([1, 'a3'])
   })
 
-  it('[6.2.7] finds the newest item of the largest address in the largest wide prefix', () => {
+  it('[6.2.9] finds the newest item of the largest address in the largest wide prefix', () => {
     expect(tree.newestOfLargest()).to.equal(undefined)
     add('B B1', 'd1', 'd2', 'd3')
     add('A A1', 'a1')

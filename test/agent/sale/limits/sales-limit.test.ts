@@ -26,7 +26,7 @@ describe('the limit of sales of a process', () => {
     expect(codeOf(await sale.lookup(limited))).to.equal('answer')
   })
 
-  it('[6.2.1] is forgotten by a restart', async () => {
+  it('[6.2.6] is forgotten by a restart', async () => {
     await sale.restart(1)
     const payments = await paymentsOf(2)
     expect(codeOf(await sale.lookup(payments[0]))).to.equal('answer')
@@ -35,7 +35,7 @@ describe('the limit of sales of a process', () => {
     expect(codeOf(await sale.lookup(payments[1]))).to.equal('answer')
   })
 
-  it('[6.2.1] does not count a payment that could not be stored', async () => {
+  it('[6.2.6] does not count a payment that could not be stored', async () => {
     await sale.restart(1)
     const { payments } = sale.context
     const { log } = payments

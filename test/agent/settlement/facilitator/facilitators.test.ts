@@ -139,7 +139,7 @@ describe('[5.8.1] several facilitators', () => {
     })
   }
 
-  it('[5.8.1] a settlement whose connection is closed is not sent again, and a verification is', async () => {
+  it('[5.8.2] a settlement whose connection is closed is not sent again, and a verification is', async () => {
     one.closes = '/settle'
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('payment_outcome_unknown')
     expect(one.paths).to.deep.equal(['/verify', '/settle'])
@@ -163,7 +163,7 @@ describe('[5.8.1] several facilitators', () => {
       sale.script.observe = async () => ({ trial: 'made' })
     })
 
-    it('[5.7.13] the second one is asked, and settles', async () => {
+    it('[5.7.17] the second one is asked, and settles', async () => {
       one.answers['/verify'] = refuse('insufficient_funds')
       expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
       expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
@@ -171,7 +171,7 @@ describe('[5.8.1] several facilitators', () => {
       expect(await recorded()).to.deep.equal([two.server.url])
     })
 
-    it('[5.7.13] the payment stays usable if the last one refuses as well', async () => {
+    it('[5.7.17] the payment stays usable if the last one refuses as well', async () => {
       const payment = await signedPayment()
       for (const each of [one, two]) each.answers['/verify'] = refuse('invalid_network')
       expect(codeOf(await sale.lookup(payment))).to.equal('payment_verification_unavailable')

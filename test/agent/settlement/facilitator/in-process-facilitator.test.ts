@@ -108,7 +108,7 @@ const balanceSlot = ({ payload }: WirePayment): Hex =>
   keccak256(concat([pad(payload.authorization.from as Hex), numberToHex(1, { size: 32 })]))
 const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
 
-describe('[5.7.11] a transfer that the token reverts', function () {
+describe('[5.7.6] a transfer that the token reverts', function () {
   this.timeout(240_000)
   let place: SaleOnChain
   let node: FaultProxy

@@ -63,7 +63,7 @@ describe('a request to a remote service', () => {
 
     const request = (body: number) => ({ url: listening.url, body, timeoutMs: 5_000, bytesMax: BYTES_MAX })
 
-    it('[5.8.1] repeats once over a new connection what may be repeated, and nothing else', async () => {
+    it('[5.8.2] repeats once over a new connection what may be repeated, and nothing else', async () => {
       for (const [isRepeatable, received] of [
         [true, ['1', '2', '2']],
         [false, ['1', '2']],
@@ -80,7 +80,7 @@ describe('a request to a remote service', () => {
       }
     })
 
-    it('[5.8.1] repeats nothing twice, and nothing whose answer has begun', async () => {
+    it('[5.8.2] repeats nothing twice, and nothing whose answer has begun', async () => {
       answer = ({ socket }) => void socket.resetAndDestroy()
       expect(await postJson({ ...request(1), isRepeatable: true }).catch(nameOf)).to.be.a('string')
       expect(bodies).to.deep.equal(['1', '1'])

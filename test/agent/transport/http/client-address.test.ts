@@ -42,7 +42,7 @@ describe('the address of a client', () => {
       expect(prefixesOf(address)?.at(-1)?.replace('/32', ''), address).to.equal(normal)
   })
 
-  it('[6.2.7] has the prefixes that networks are given, the widest first', () => {
+  it('[6.2.9] has the prefixes that networks are given, the widest first', () => {
     expect(prefixesOf('::ffff:192.0.2.1')).to.deep.equal(['192.0.2.0/24', '192.0.2.1/32'])
     expect(prefixesOf('2001:db8:1:2345::1')).to.deep.equal([
       '2001:db8::/32',

@@ -198,7 +198,7 @@ describe('the connections of the HTTP server', () => {
       expect(server.reports).to.deep.equal(['connections_reset: surplus'])
     })
 
-    it('[8.12] are 128 of a /24; one more closes the one of it that waits longest', async () => {
+    it('[8.12, 8.16] are 128 of a /24; one more closes the one of it that waits longest', async () => {
       const other = await server.dial()
       const silent = await server.dial('', '127.0.3.1')
       const idle: Client[] = []
@@ -218,7 +218,7 @@ describe('the connections of the HTTP server', () => {
   describe('while newcomers connect', () => {
     useServer()
 
-    it('[6.2.7] begin some requests of others for each newcomer that is accepted', async () => {
+    it('[6.2.9] begin some requests of others for each newcomer that is accepted', async () => {
       const newcomers = 100
       const others = await Promise.all(
         Array.from({ length: 200 }, (_, at) => server.dial('', `127.0.${2 + (at % 2)}.1`)),
@@ -243,7 +243,7 @@ describe('the connections of the HTTP server', () => {
   describe('with at most two connections of a /24', () => {
     useServer({ networkConnections: 2 })
 
-    it('[8.12] answer the request of a further one with 429 if none waits, and close one without a request', async () => {
+    it('[8.16] answer the request of a further one with 429 if none waits, and close one without a request', async () => {
       const held = [await server.dial(get('/held')), await server.dial(get('/sale'))]
       await until(() => server.held.length === 2)
       for (const request of [get('/next'), 'POST /next HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody']) {
@@ -294,7 +294,7 @@ describe('the connections of the HTTP server', () => {
       await client.closed
     }
 
-    it('[8.12] reset the slowest reader of an address, also with a new sale', async () => {
+    it('[8.11] reset the slowest reader of an address, also with a new sale', async () => {
       const slowest = await neglect('127.0.0.2', '/sale-large')
       const second = await neglect('127.0.0.2')
       expect(server.reports).to.deep.equal(['connections_reset: unread'])
@@ -303,7 +303,7 @@ describe('the connections of the HTTP server', () => {
       await second.answered(1)
     })
 
-    it('[8.12] reset the slowest reader of all addresses, of the one with the most', async () => {
+    it('[8.11] reset the slowest reader of all addresses, of the one with the most', async () => {
       const clients = [await neglect('127.0.1.1'), await neglect('127.0.2.1')]
       expect(server.reports).to.deep.equal([])
       clients.push(await neglect('127.0.3.1'))
@@ -402,7 +402,7 @@ describe('the connections of the HTTP server', () => {
       expectOpen([...held.slice(1), ...waiting])
     })
 
-    it('[8.15] answer the request of a further one with 503 if all have a verified payment', async () => {
+    it('[8.16] answer the request of a further one with 503 if all have a verified payment', async () => {
       const sales = await hold(12, '/sale', '127.0.6.1')
       const silent = await server.dial('', '127.0.8.1')
       await silent.closed
@@ -454,7 +454,7 @@ describe('the connections of the HTTP server', () => {
       ['/64', ['2001:db8::1', '2001:db8::2'], '2001:db8::3', '2001:db8:1::1'],
       ['IPv6 /32', ['2001:db8::1', '2001:db8:1::1', '2001:db8:2::1'], '2001:db8:3::1', '2001:db9::1'],
     ] as const)
-      it(`[8.12] answer 429 to the requests of a ${name} beyond its limit, and stay open`, async () => {
+      it(`[8.16] answer 429 to the requests of a ${name} beyond its limit, and stay open`, async () => {
         for (const address of held) await hold(address)
         const surplus = await server.dial(from('/next', next))
         await once(surplus.socket, 'data')
