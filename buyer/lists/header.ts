@@ -2,8 +2,10 @@
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { parseName } from '../../store/index/normalise-name.ts'
 import { isBlank, toText, type Cell } from '../table/cell.ts'
-import { ROWS_ABOVE_MAX } from '../table/read-table.ts'
 import { readHeading } from './headings.ts'
+
+/** Rows above the header, such as a title, are few. */
+export const ROWS_ABOVE_MAX = 20
 
 export interface ProposedHeader {
   /** From 1, or 0 without a header. */

@@ -18,6 +18,8 @@ export interface ListOptions {
   headerRow?: number
   separator?: string
   encoding?: string
+  sheet?: string
+  hiddenRows?: boolean
   maxTotal?: number
   yes?: boolean
   dryRun?: boolean
@@ -37,19 +39,23 @@ export const addTableOptions = (command: Command) =>
       `that of a CSV, such as ${ENCODINGS.join(', ')}; by default it is found`,
       parsing((name) => decoderOf(name) && name),
     )
+    .option('--sheet <name>', 'the sheet of an .xlsx file; by default the first visible one with a table')
+    .option('--hidden-rows', 'also buy rows that are hidden in the sheet, such as by a filter')
 
-/** Asks a person, or ends the command as with wrong arguments, if the encoding is in doubt. */
+/** Asks a person, or ends the command as with wrong arguments, if encoding or sheet are in doubt. */
 async function readListFile(
   command: Command,
   { context }: Client,
-  { file, options: { separator, encoding } }: Pick<Given, 'file' | 'options'>,
+  { file, options: { separator, encoding, sheet, hiddenRows } }: Pick<Given, 'file' | 'options'>,
 ): Promise<Table> {
   const { readStream, readTable } = await import('../table/table-file.ts')
   const source = file === STREAM ? await readStream(context.stdin) : file
-  const read = (how: { separator: string | undefined; encoding: string | undefined }) => readTable(source, how)
-  return read({ separator, encoding }).catch(async (cause: unknown) => {
-    if (!(cause instanceof TableError) || cause.argument !== 'encoding') throw cause
-    if (await context.confirm(`${cause.message}. Read it so?`)) return read({ separator, encoding: 'windows-1252' })
+  const options = { separator, encoding, sheet, hasHiddenRows: hiddenRows }
+  return readTable(source, options).catch(async (cause: unknown) => {
+    if (!(cause instanceof TableError) || cause.argument === undefined) throw cause
+    if (cause.argument !== 'encoding') return refuse(command, cause.message)
+    if (await context.confirm(`${cause.message}. Read it so?`))
+      return readTable(source, { ...options, encoding: 'windows-1252' })
     return refuse(command, `${cause.message}. Name the encoding with --encoding`)
   })
 }

@@ -1,10 +1,11 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
 import { isBlank, toText, type Cell } from '../table/cell.ts'
-import { ROWS_ABOVE_MAX, type Table } from '../table/read-table.ts'
+import type { Table } from '../table/read-table.ts'
 import { TableError } from '../table/table-error.ts'
 import { formOf } from '../table/table-name.ts'
 import { findColumns, namesOf, readCells, toName, type ColumnName, type ColumnNames, type Columns } from './columns.ts'
 import { addedFields, addedHeader, uniqueNames, type AddedOptions } from './result-columns.ts'
+import { ROWS_ABOVE_MAX } from './header.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -21,11 +22,15 @@ export interface List {
   rows: ListedRow[]
   /** The cells of each row. */
   width: number
+  /** The number of rows that are hidden in the sheet. They ask for nothing. */
+  hidden: number
   format: Table['format']
 }
 
 /** Lines with too many fields that an error names. */
 const LINES_SHOWN = 5
+/** Characters of the names of sheets. */
+const SHEETS_SHOWN_MAX = 300
 
 export interface ReadListOptions {
   columns: ColumnNames<keyof RowCells>
@@ -39,11 +44,14 @@ export function readList(table: Table, { columns, headerRow }: ReadListOptions):
   const header = headerRow === 0 ? undefined : table.rows[headerRow - 1]
   const rows = fitRows(table, headerRow).map((row, index) => {
     const cells = readCells(row, found)
-    return Object.assign(parseRow(cells), { at: headerRow + index + 1, row, cells })
+    const isHidden = table.hidden.has(headerRow + index)
+    const parsed: ParsedRow = isHidden ? { kind: 'empty', notes: ['hidden in the sheet'] } : parseRow(cells)
+    return Object.assign(parsed, { at: headerRow + index + 1, row, cells })
   })
+  const hidden = rows.filter(({ row, at }) => table.hidden.has(at - 1) && !row.every(isBlank)).length
   const width = rows[0]?.row.length ?? 0
   const above = table.rows.slice(0, Math.max(0, headerRow - 1))
-  return { above, header: header && toWidth(header, width), rows, width, format: table.format }
+  return { above, header: header && toWidth(header, width), rows, width, hidden, format: table.format }
 }
 
 /** Finds the columns of a list. An error proposes the row that has their names. */
@@ -104,3 +112,11 @@ export const resultCells = ({ row, notes }: ListedRow, result: RowResult, option
   ...row,
   ...addedFields(result, notes, options),
 ]
+
+/** What is read of the sheet, in sentences. */
+export function describeSheet({ sheet, sheets }: Table, hidden: number, all: string): string[] {
+  return [
+    ...(sheets.length > 1 ? [`The sheet ${sheet} is read, of ${sheets.join(', ').slice(0, SHEETS_SHOWN_MAX)}.`] : []),
+    ...(hidden > 0 ? [`${hidden} rows are hidden in the sheet and not bought. ${all}`] : []),
+  ]
+}

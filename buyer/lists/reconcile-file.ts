@@ -18,7 +18,7 @@ import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { committedAmount, paidAmount } from '../library/purchase-state.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
-import { readList, resultCells, resultHead, type List } from './list.ts'
+import { describeSheet, readList, resultCells, resultHead, type List } from './list.ts'
 import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { writeOutput } from './output-file.ts'
@@ -122,6 +122,7 @@ function openList({ print }: CommandContext, { file, table, headerRow, columns: 
     throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
   print(`Columns: ${describeColumns(columns, header)}.`)
   const list = readList(table, { columns, headerRow })
+  describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
   warnOfNumbers(print, columns, list)
   return list
 }

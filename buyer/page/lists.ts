@@ -3,13 +3,13 @@ import { candidateRows, companyRow, describeCandidate } from '../candidate-row.t
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { isBlank, toText } from '../table/cell.ts'
 import { ENCODINGS } from '../table/decode-text.ts'
-import { parseTable, ROWS_ABOVE_MAX, type ReadOptions } from '../table/read-table.ts'
+import { parseTable, type ReadOptions, type Table } from '../table/read-table.ts'
 import { encodeTable } from '../table/write-table.ts'
 import { TableError } from '../table/table-error.ts'
 import { namesOf, type ColumnNames } from '../lists/columns.ts'
-import { proposeHeader } from '../lists/header.ts'
+import { proposeHeader, ROWS_ABOVE_MAX } from '../lists/header.ts'
 import { NO_COLUMNS, proposeColumns } from '../lists/propose-columns.ts'
-import { readList, resultCells, resultHead, type List } from '../lists/list.ts'
+import { describeSheet, readList, resultCells, resultHead, type List } from '../lists/list.ts'
 import { describePlan, planList, reviewKey, type Plan } from '../lists/plan.ts'
 import { decisionOf } from '../lists/result-columns.ts'
 import { listPurchases, paidAmount } from '../library/purchase-state.ts'
@@ -37,7 +37,7 @@ const TYPING_MS = 300
 interface Given extends ReadOptions {
   bytes: Uint8Array<ArrayBuffer>
   /** From 1, or 0 without a header. */
-  headerRow?: number
+  headerRow?: number | undefined
   columns?: ColumnNames<keyof RowCells> | undefined
   /** The numbers of companies, by the review keys of rows. */
   decided: Map<string, string>
@@ -79,7 +79,7 @@ async function read(given: Given): Promise<void> {
     const { row: headerRow, doubt } =
       given.headerRow === undefined ? proposeHeader(cells.rows) : { row: given.headerRow, doubt: undefined }
     if (doubt !== undefined) {
-      if (isNewest()) askHeader(given, doubt, cells.rows.length)
+      if (isNewest()) askHeader(given, doubt, cells)
       return
     }
     const { columns = proposeColumns(cells.rows, headerRow) } = given
@@ -87,7 +87,7 @@ async function read(given: Given): Promise<void> {
     if (list.rows.length > ROWS_MAX)
       throw new TableError(`The list has more than ${ROWS_MAX} rows. Use irish-company-agent-client reconcile`)
     const plan = await planOf(list)
-    if (isNewest()) preview({ ...given, headerRow, columns }, list, plan)
+    if (isNewest()) preview({ ...given, headerRow, columns }, list, { plan, cells })
   } catch (cause) {
     if (!isNewest()) return
     offer('Buy the list')
@@ -98,7 +98,7 @@ async function read(given: Given): Promise<void> {
 
 const numbered = (noun: string, length: number) => Array.from({ length }, (_, at) => `${noun} ${at + 1}`)
 
-function preview(given: Given, list: List, plan: Plan): void {
+function preview(given: Given, list: List, { plan, cells }: { plan: Plan; cells: Table }): void {
   const { headerRow = 0, columns = {} } = given
   const titles = list.header?.map(toText) ?? numbered('Column', list.width)
   const heads = numbered('Row', Math.min(ROWS_ABOVE_MAX, headerRow + list.rows.length))
@@ -107,6 +107,8 @@ function preview(given: Given, list: List, plan: Plan): void {
   withdraw(
     create('div', { class: 'actions' }, [
       given.encoding && chooseEncoding(given),
+      cells.sheets.length > 1 ? chooseSheet(given, cells) : undefined,
+      list.hidden > 0 || given.hasHiddenRows ? chooseHidden(given) : undefined,
       choice('Header', headerRow, ['none', ...heads], (at) => again({ headerRow: at, columns: undefined })),
       (['name', 'company_number', 'eircode', 'address'] as const).map((field) => {
         const chosen = namesOf(columns[field]).map(Number)
@@ -121,6 +123,7 @@ function preview(given: Given, list: List, plan: Plan): void {
     ...(columns.name === undefined && columns.company_number === undefined
       ? [paragraph(`${NO_COLUMNS}. Choose one.`, 'fault')]
       : []),
+    ...describeSheet(cells, list.hidden, '').map((text) => paragraph(text)),
     ...announce(list, plan),
     table(titles, shown),
   )
@@ -150,12 +153,23 @@ function chooseEncoding(given: Given): HTMLElement {
   return choice('Encoding', ENCODINGS.indexOf(given.encoding ?? '') + 1, ['not known', ...ENCODINGS], change)
 }
 
+function chooseSheet(given: Given, { sheet = '', sheets }: Table): HTMLElement {
+  const change = (at: number) => void read({ ...given, sheet: sheets[at], headerRow: undefined, columns: undefined })
+  return choice('Sheet', sheets.indexOf(sheet), sheets, change)
+}
+
+function chooseHidden(given: Given): HTMLElement {
+  const change = (at: number) => void read({ ...given, hasHiddenRows: at === 1 })
+  return choice('Hidden rows', given.hasHiddenRows ? 1 : 0, ['left out', 'read'], change)
+}
+
 /** Asks which row is the header. Nothing is bought before. */
-function askHeader(given: Given, doubt: string, rows: number): void {
+function askHeader(given: Given, doubt: string, cells: Table): void {
   offer('Buy the list')
-  const texts = ['not known', 'none', ...numbered('Row', Math.min(ROWS_ABOVE_MAX, rows))]
+  const texts = ['not known', 'none', ...numbered('Row', Math.min(ROWS_ABOVE_MAX, cells.rows.length))]
   const change = (at: number) => void read(at === 0 ? given : { ...given, headerRow: at - 1 })
-  withdraw(paragraph(`${doubt}.`, 'fault'), choice('Header', 0, texts, change))
+  const sheets = cells.sheets.length > 1 ? [chooseSheet(given, cells)] : []
+  withdraw(paragraph(`${doubt}.`, 'fault'), ...sheets, choice('Header', 0, texts, change))
 }
 
 /** Sentences before the purchase: the price, how often the wallet asks, and the faults of rows. */

@@ -1,6 +1,6 @@
 /**
- * The table of a list from its bytes: a CSV or TSV, whose separator, line end and encoding are found in it, or the
- * first visible sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
+ * The table of a list from its bytes: a CSV or TSV, whose separator, line end and encoding are found in it, or
+ * a sheet of an .xlsx file. The first bytes decide, not the name. Runs in browsers too.
  */
 import { parse, type Options } from 'csv-parse/sync'
 import { isBlank, type Cell } from './cell.ts'
@@ -29,6 +29,11 @@ export interface Table {
   rows: Cell[][]
   /** The line of each row of a CSV. Undefined for a sheet, whose rows count from 1. */
   lines: readonly number[] | undefined
+  /** The indexes of rows that are hidden in a sheet. */
+  hidden: ReadonlySet<number>
+  /** The name of the sheet, and those of all visible ones. */
+  sheet?: string
+  sheets: readonly string[]
   format: Format
 }
 
@@ -39,6 +44,10 @@ export interface ReadOptions {
   separator?: string | undefined
   /** One of `ENCODINGS`, or another name that `TextDecoder` knows. By default it is found. */
   encoding?: string | undefined
+  /** The name of a sheet. By default the first visible one with a table. */
+  sheet?: string | undefined
+  /** Reads hidden rows of a sheet as others. */
+  hasHiddenRows?: boolean | undefined
 }
 
 const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, index) => bytes[index] === byte)
@@ -55,9 +64,13 @@ export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promi
   if (bytes.length > TABLE_BYTES_MAX) throw new TableError(`${name} is larger than ${TABLE_BYTES_MAX / 1024 ** 2} MiB`)
   if (startsWith(bytes, OLE_CONTAINER))
     throw new TableError(`${name} is an .xls file or has a password. Save it as .xlsx without one`)
-  if (!startsWith(bytes, ARCHIVE)) return readCsv(bytes, options)
+  if (!startsWith(bytes, ARCHIVE)) {
+    if (options.sheet === undefined) return readCsv(bytes, options)
+    throw new TableError(`${name} is a CSV, which has no sheets`, { argument: 'sheet' })
+  }
   const format = { kind: 'xlsx', separator: ',', lineEnd: '\n', hasByteOrderMark: true } as const
-  return { rows: await readSheet(bytes, name), lines: undefined, format }
+  const read = await readSheet(bytes, name, options.sheet)
+  return { ...read, hidden: options.hasHiddenRows ? new Set() : read.hidden, lines: undefined, format }
 }
 
 function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOptions): Table {
@@ -67,7 +80,7 @@ function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOp
   if (DOCUMENT.test(text)) throw new TableError(`${name} is a document, and no list. Save it as .xlsx or CSV`)
   // Excel reads the separator from a first line `sep=;`.
   const [hint = '', named] = /^sep=(.)\r*\n/i.exec(text) ?? []
-  const content = text.slice(hint.length)
+  const content = withDoubledQuotes(text.slice(hint.length))
   const separator = given ?? named ?? findSeparator(content)
   const lines: number[] = []
   const first = hint === '' ? 0 : 1
@@ -80,14 +93,14 @@ function readCsv(bytes: Uint8Array, { name, separator: given, encoding }: ReadOp
       },
     })
     const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
-    return { rows, lines, format: { kind: 'csv', separator, lineEnd, hasByteOrderMark } }
+    return { rows, lines, hidden: new Set(), sheets: [], format: { kind: 'csv', separator, lineEnd, hasByteOrderMark } }
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && String(cause.code).startsWith('CSV_'))) throw cause
     throw new TableError(`${name} is not valid CSV after line ${lines.at(-1) ?? 0}`, { cause })
   }
 }
 
-const parserOptions = (separator: string): Options => ({
+const parserOptions = (separator: string | string[]): Options => ({
   delimiter: separator,
   // A text that is copied in the wrong mode has CR CR LF.
   record_delimiter: ['\r\r\n', '\r\n', '\n', '\r'],
@@ -96,6 +109,26 @@ const parserOptions = (separator: string): Options => ({
   relax_quotes: true,
   max_record_size: ROW_CHARACTERS_MAX,
 })
+
+const IN_QUOTES = /\\(["\\])/g
+
+/**
+ * MySQL and others write `\"` for a quote. The text is written so if it is only then a CSV: a value such as `"C:\\"` of
+ * another text ends with a backslash.
+ */
+function withDoubledQuotes(text: string): string {
+  if (!text.includes('\\"')) return text
+  const isStrict = (content: string) => {
+    try {
+      parse(content, { ...parserOptions(SEPARATORS), relax_quotes: false, on_record: () => null })
+      return true
+    } catch {
+      return false
+    }
+  }
+  const doubled = text.replaceAll(IN_QUOTES, (_, escaped: string) => (escaped === '"' ? '""' : escaped))
+  return !isStrict(text) && isStrict(doubled) ? doubled : text
+}
 
 /** The separator with most fields in the first row, if the other rows fit, or else that of the rows below a title. */
 function findSeparator(text: string): string {
@@ -138,6 +171,3 @@ function splitRows(text: string, separator: string): string[][] {
     return []
   }
 }
-
-/** Rows above the header, such as a title, are few. */
-export const ROWS_ABOVE_MAX = 20

@@ -14,7 +14,7 @@ import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
 import { readCells } from '../lists/columns.ts'
-import { fitRows, locateColumns } from '../lists/list.ts'
+import { describeSheet, fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
@@ -42,14 +42,16 @@ interface WatchOptions extends ListInput {
 function readNumbers({ file, table, headerRow, column }: WatchOptions) {
   const columns = locateColumns(table.rows, { number: column }, headerRow)
   const rows = fitRows(table, headerRow)
-  const texts = rows.map((row) => readCells(row, columns).number?.trim() ?? '')
+  const isHidden = (index: number) => table.hidden.has(headerRow + index)
+  const texts = rows.map((row, index) => (isHidden(index) ? '' : (readCells(row, columns).number?.trim() ?? '')))
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
   const unreadable = rows.flatMap((row, index) =>
-    row.every(isBlank) || numbers.has(found[index] ?? '') ? [] : [headerRow + index + 1],
+    row.every(isBlank) || isHidden(index) || numbers.has(found[index] ?? '') ? [] : [headerRow + index + 1],
   )
-  return { numbers: [...numbers].toSorted(), unreadable }
+  const hidden = rows.filter((row, index) => isHidden(index) && !row.every(isBlank)).length
+  return { numbers: [...numbers].toSorted(), unreadable, hidden }
 }
 
 /** The exit status after a run in which a company changed. */
@@ -59,7 +61,8 @@ const EXIT_CHANGED = 3
 export async function watch(context: CommandContext, options: WatchOptions): Promise<CommandResult> {
   const { print, note, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
-  const { numbers, unreadable } = readNumbers(options)
+  const { numbers, unreadable, hidden } = readNumbers(options)
+  describeSheet(options.table, hidden, 'Add --hidden-rows to watch them too.').forEach(print)
   const folder = `${stateFile}.purchases`
   const purchases = createPurchases({ ...options, folder, runtime: context })
   const sections = describeList('Rows without a company number', unreadable)

@@ -1,4 +1,4 @@
-/** The bytes of one small list as different programs write it in .xlsx, ten of them in unusual forms. */
+/** The bytes of one small list as different programs write it in .xlsx, many of them in unusual forms. */
 import { writeXlsx, XlsxStreamWriter } from 'hucre/xlsx'
 import writeExcel from 'write-excel-file/universal'
 import { buildZip, STORED, type ZipMember } from './zip.ts'
@@ -35,7 +35,7 @@ interface Form {
 const SERIAL = 43861 // 2020-01-31
 const DATE_STYLE = `<styleSheet xmlns="${MAIN}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`
 const text = (value: string) => `<is><t>${value}</t></is>`
-const inline = (ref: string, value: string) => `<c${ref && ` r="${ref}"`} t="inlineStr">${text(value)}</c>`
+export const inline = (ref: string, value: string) => `<c${ref && ` r="${ref}"`} t="inlineStr">${text(value)}</c>`
 const NAMES = ['Name', 'Number', 'Since', 'Active']
 const header = NAMES.map((name, at) => inline(`${'ABCD'[at]}1`, name)).join('')
 const ALPHA = 'Alpha &amp; Söhne &lt;Ltd&gt;'
@@ -101,6 +101,33 @@ const withPrefix = (xml: string) =>
 
 const rich = (value: string) =>
   `<r><rPr><b/></rPr><t>${value.slice(0, 5)}</t></r><r><t xml:space="preserve">${value.slice(5)}</t></r>`
+
+const toUtf16 = (xml: string) => Buffer.from(`\uFEFF${xml.replace('encoding="UTF-8"', 'encoding="UTF-16"')}`, 'utf16le')
+
+/** Adds the sheet with the id `rId9`. */
+export function addSheet(
+  parts: Parts,
+  { data = '', type = 'worksheet', path = 'worksheets/other.xml' }: { data?: string; type?: string; path?: string },
+): Parts {
+  const relations = 'xl/_rels/workbook.xml.rels'
+  const relation = `<Relationship Id="rId9" Type="${RELATIONS}/${type}" Target="${path}"/></Relationships>`
+  return {
+    ...parts,
+    [relations]: String(parts[relations]).replace('</Relationships>', relation),
+    [`xl/${path}`]: `${DECLARATION}<worksheet xmlns="${MAIN}"><sheetData>${data}</sheetData></worksheet>`,
+  }
+}
+
+/** A sheet with a title and facts, before the list. */
+export const COVER = {
+  sheets: '<sheet name="Cover" sheetId="1" r:id="rId9"/><sheet name="List" sheetId="7" r:id="rId1"/>',
+}
+export const COVER_DATA = ['Suppliers 2026', 'Prepared by Ann', '']
+  .map(
+    (value, at) =>
+      `<row r="${at + 2}">${inline(`B${at + 2}`, value)}${value && inline(`C${at + 2}`, 'Internal')}</row>`,
+  )
+  .join('')
 
 /** By what makes the form a case. */
 export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
@@ -175,6 +202,36 @@ export const FORMS: Record<string, () => Uint8Array | Promise<Uint8Array>> = {
     return writeXlsx({ sheets: [hidden, veryHidden, { name: 'List', rows: FORM_ROWS }] })
   },
   'hidden sheets only': () => writeXlsx({ sheets: [{ name: 'List', rows: FORM_ROWS, hidden: true }] }),
+  'a hidden sheet before it whose name has a ">"': () =>
+    form({
+      sheets:
+        '<sheet name="a > b" sheetId="1" state="hidden" r:id="rId9"/><sheet name="List" sheetId="7" r:id="rId1"/>',
+      change: (parts) => addSheet(parts, { data: `<row r="1">${inline('A1', 'Other')}</row>` }),
+    }),
+  'a sheet of a chart before it': () =>
+    form({
+      sheets: '<sheet name="Chart" sheetId="1" r:id="rId9"/><sheet name="List" sheetId="7" r:id="rId1"/>',
+      change: (parts) => addSheet(parts, { type: 'chartsheet', path: 'chartsheets/sheet1.xml' }),
+    }),
+  'a cover before it': () => form({ ...COVER, change: (parts) => addSheet(parts, { data: COVER_DATA }) }),
+  'backslashes in the names of parts': () =>
+    form({
+      change: (parts) =>
+        Object.fromEntries(Object.entries(parts).map(([path, part]) => [path.replaceAll('/', '\\'), part])),
+    }),
+  'a sheet in a part whose name has another case': () => form({ sheetPath: 'xl/worksheets/Sheet1.xml' }),
+  'a workbook that only the content types name': () =>
+    form({ change: (parts) => ({ ...parts, '_rels/.rels': '<Relationships/>' }) }),
+  'parts in UTF-16': () => form({ data: SHARED_DATA, shared: SHARED, change: (parts) => mapParts(parts, toUtf16) }),
+  'parts in UTF-16 with the high byte first': () =>
+    form({ change: (parts) => mapParts(parts, (xml) => Buffer.from(toUtf16(xml)).swap16()) }),
+  'parts in UTF-16 without a mark': () =>
+    form({ change: (parts) => mapParts(parts, (xml) => toUtf16(xml).subarray(2)) }),
+  'a part in Windows-1252': () =>
+    form({
+      change: (parts) =>
+        mapParts(parts, (xml) => Buffer.from(xml.replace('encoding="UTF-8"', 'encoding="windows-1252"'), 'latin1')),
+    }),
   'a second sheet, apostrophes around attributes, and spaces in elements': () =>
     form({
       sheets:

@@ -267,7 +267,7 @@ describe('[15.11] the command client reconcile', function () {
     expect([paid, (await purchases()).length]).to.deep.equal([12, 12])
   })
 
-  it('replaces only its own output, as it was written', async () => {
+  it('[15.16] replaces only its own output, as it was written', async () => {
     await writeFile(file, 'name\nPlain Fixture\n')
     const args = ['--column', 'name', '--yes']
     await writeFile(out, 'notes of a person\n')

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { runCommand } from '../../support/cli.ts'
 import { Refusal, usePage, type Paused } from '../../support/page.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
+import { addSheet, COVER, COVER_DATA, form, inline } from '../../support/xlsx-forms.ts'
 import { startTestService } from '../../support/service.ts'
 
 const STRANGER = '0x00000000000000000000000000000000000000d1'
@@ -282,9 +283,9 @@ describe('a purchase in the page', () => {
       await page.selectOption('#answer select', 'chosen 1')
       await seen('#answer tbody', /12, FIRST TWIN LIMITED, .* registered \d+\s\w+\s\d{4}\b/)
       const csv = await savedBy('#answer .actions button:last-child')
-      expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\t"?company_number/)
+      expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\tdecision\tcompany_number/)
       expect(csv)
-        .to.match(/First Twin Ltd\t\t12\t.*\b\d{4}-\d\d-\d\d\b/)
+        .to.match(/First Twin Ltd\t\tchosen\t12\t.*\b\d{4}-\d\d-\d\d\b/)
         .and.contain('=1+1 Trading')
       // After a record and Back, the list and its decisions are shown again.
       await click('#answer td a')
@@ -357,6 +358,19 @@ describe('a purchase in the page', () => {
       await choose('list.xlsx', Buffer.from(await sheet.arrayBuffer()))
       await seen('#answer', /0.003 USDC to pay/)
       expect(await chosen()).to.deep.equal(['Row 3', 'Company', 'not read', 'not read', 'not read'])
+      const rowOf = (at: number, name: string, hidden = '') => `<row r="${at}"${hidden}>${inline(`A${at}`, name)}</row>`
+      const data = rowOf(1, 'Company') + rowOf(2, 'First Twin Ltd', ' hidden="1"') + rowOf(3, 'Plain Fixture Ltd')
+      const covered = form({ ...COVER, data, change: (parts) => addSheet(parts, { data: COVER_DATA }) })
+      await choose('covered.xlsx', Buffer.from(covered))
+      await seen(
+        '#answer',
+        /The sheet List is read, of Cover, List\.\s+1 rows are hidden in the sheet and not bought\./,
+      )
+      await seen('#answer', /0\.002 USDC to pay/)
+      await page.selectOption('#answer label:has-text("Hidden rows") select', 'read')
+      await seen('#answer', /0\.004 USDC to pay/)
+      await page.selectOption('#answer label:has-text("Sheet") select', 'Cover')
+      await seen('#answer', /Suppliers 2026/)
       const names = (count: number) => Buffer.from(Array.from({ length: count }, (_, at) => `Foo ${at} Ltd\n`).join(''))
       await choose('long.csv', names(1_001))
       await seen('#answer', /more than 1000 rows. Use irish-company-agent-client reconcile/)

@@ -1,5 +1,5 @@
 /** Sheets of different programs, more than twenty of them, and sheets that are larger than they look. */
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { build } from 'esbuild'
@@ -40,14 +40,15 @@ describe('a sheet', () => {
         expect(shown(await parse(bytes, { name: 'x' }))).to.deep.equal(wanted)
     })
 
-  for (const [name, bytes] of [
-    ['an index that is too high', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>6</v>'), shared: SHARED })],
-    ['no index', form({ data: SHARED_DATA.replace('<v>5</v>', '<v></v>'), shared: SHARED })],
-    ['a negative index', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>-1</v>'), shared: SHARED })],
-    ['no part of shared strings', form({ data: SHARED_DATA, shared: SHARED, change: withoutStrings })],
-    ['no relationship to the shared strings', form({ data: SHARED_DATA })],
+  for (const [name, cell, bytes] of [
+    ['an index that is too high', 'A4', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>6</v>'), shared: SHARED })],
+    ['no index', 'A4', form({ data: SHARED_DATA.replace('<v>5</v>', '<v></v>'), shared: SHARED })],
+    ['a negative index', 'A4', form({ data: SHARED_DATA.replace('<v>5</v>', '<v>-1</v>'), shared: SHARED })],
+    ['no part of shared strings', 'A1', form({ data: SHARED_DATA, shared: SHARED, change: withoutStrings })],
+    ['no relationship to the shared strings', 'A1', form({ data: SHARED_DATA })],
     [
       'an index behind many cells',
+      'A4',
       form({
         data: SHARED_DATA.replace(
           '<row r="4">',
@@ -60,15 +61,17 @@ describe('a sheet', () => {
     it(`is refused with its cell, and not read without its texts: ${name}`, async () => {
       for (const parse of [parseTable, parseInPage])
         expect(await parse(bytes, { name: 'FILE' }).catch(({ message }: Error) => message)).to.equal(
-          'FILE has no text for the cell A4 of xl/worksheets/sheet1.xml',
+          `FILE has no text for the cell ${cell} of xl/worksheets/sheet1.xml`,
         )
     })
 
   it('ends with one line if it is no sheet, has a far cell, or is large without compression', async () => {
     const far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
-    // A thirtieth is random, so that the bytes of all parts are counted.
-    const mixed = Buffer.alloc(70 * 1024 * 1024)
-    for (let at = 0; at < mixed.length; at += 60_000) randomFillSync(mixed, at, 2_000)
+    // A thirtieth is random, so that no part inflates to a hundred times its size.
+    const rows = Array.from(
+      { length: 1200 },
+      () => `<row/><!--${randomBytes(1_000).toString('hex')}-->${' '.repeat(58_000)}`,
+    )
     // `length` is what the archive states for the sheet.
     const stating = (length: number, data: string) => {
       const bytes = Buffer.from(form({ data }))
@@ -78,7 +81,8 @@ describe('a sheet', () => {
     const large = 'inflates to more than 64 MiB, or 100 times its size'
     for (const [bytes, fault] of [
       [form({ data: far }), 'FILE has a sheet with more than 5000000 cells'],
-      [buildZip({ name: 'large', content: mixed }), `FILE ${large}`],
+      [form({ data: rows.join('') }), `FILE ${large}`],
+      [form({ workbook: '<!DOCTYPE x>' }), 'FILE is not an .xlsx file that can be read'],
       [form({ data: `<!--${'-'.repeat(2 * 1024 * 1024)}`, written: { sizes: 'wide' } }), `FILE ${large}`],
       [stating(1000, '<row/>'.repeat(1e6)), `FILE ${large}`],
       [stating(0, '<row/>'.repeat(1e6)), `FILE ${large}`],
