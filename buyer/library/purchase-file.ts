@@ -66,8 +66,8 @@ export async function isDelivered(entry: PurchaseEntry): Promise<boolean> {
   return (await storage.read(name)) !== undefined
 }
 
-/** Whether an entry beside the purchases has this name: a reservation of a day, a receiver, or digests of an output. */
-export const isOtherEntry = (name: string): boolean => /^(?:spending|receiver|output)-.*\.json$/.test(name)
+/** Whether an entry beside the purchases has this name: of a day, a receiver, an output, or the columns of a list. */
+export const isOtherEntry = (name: string): boolean => /^(?:spending|receiver|output|columns)-.*\.json$/.test(name)
 
 /** The names of the purchases of a storage, without those of paid answers and marks. */
 export const listNames = async (storage: PurchaseEntry['storage']): Promise<string[]> =>

@@ -4,6 +4,7 @@
  */
 import { restRequest } from '../library/purchase-request.ts'
 import { purchaseName } from '../library/open-buyer.ts'
+import { committedAmount } from '../library/purchase-state.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { itemsOf, parseOperation, type Operation } from '../../agent/operation/operation.ts'
@@ -19,7 +20,7 @@ import {
   type Batch,
   type PurchasedRows,
 } from './purchased-rows.ts'
-import { choose, type RowCells, type RowResult } from './rows.ts'
+import { askByName, choose, isNumbered, isUnknownNumber, type RowCells, type RowResult } from './rows.ts'
 import { sha256Hex } from '../../base/canonical.ts'
 
 /** The same for equal rows, in any order of the list. The prefix keeps a spreadsheet from reading it as a number. */
@@ -33,6 +34,8 @@ export interface PlannedRow {
   isChosen: boolean
   /** Known without a purchase: the candidate that a person has chosen, or an earlier refusal of the request. */
   known: RowResult | undefined
+  /** The number of the row, which no company has, so that the operation asks by its name. */
+  unknownNumber?: string
 }
 
 export interface Plan {
@@ -45,11 +48,16 @@ export interface Plan {
   /** Micro-USDC of the payments that may be signed, and their number. */
   left: number
   payments: number
+  /** Rows that may be asked again by their names within `left`. */
+  againMax: number
 }
 
-/** What a plan buys, in one sentence. */
-export const describePlan = ({ rows, paid, open, toPay }: Plan): string =>
-  `${rows.length} rows, ${paid + open + toPay} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay.`
+/** What a plan buys. */
+export function describePlan({ rows, paid, open, toPay, againMax }: Plan): string {
+  const counts = `${paid + open + toPay} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay`
+  const again = ` Up to ${againMax} rows whose number no company has are asked by their names too, in the same sum.`
+  return `${rows.length} rows, ${counts}.${againMax > 0 ? again : ''}`
+}
 
 export interface PlanOptions {
   storage: BuyerStorage
@@ -59,6 +67,8 @@ export interface PlanOptions {
   isBatched: boolean
   /** Micro-USDC for one row. By default the usual price. */
   amountMax?: number | undefined
+  /** Micro-USDC for the list, earlier runs included. */
+  totalMax?: number | undefined
   /** The numbers that a person has chosen, by the review keys of their rows. */
   choices?: ReadonlyMap<string, string> | undefined
 }
@@ -69,38 +79,64 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   const purchased = await readPurchasedRows(options.storage, options)
   const rows: PlannedRow[] = []
   for (const listed of list.rows) rows.push(await planRow(listed, purchased, options))
+  // Those that are asked by their names come last.
+  const ordered = [...rows.filter(isFirstAsked), ...rows.filter((row) => !isFirstAsked(row))]
   const operations = new Map(
-    rows.flatMap(({ operation, known }) => (operation && !known ? [[keyOf(operation), operation]] : [])),
+    ordered.flatMap(({ operation, known }) => (operation && !known ? [[keyOf(operation), operation]] : [])),
   )
-  if (isBatched) for (const [key, row] of newBatches(operations, purchased, baseUrl)) purchased.rows.set(key, row)
+  if (isBatched) addBatches([...operations.values()], purchased, baseUrl)
   return { rows, purchased, ...estimate(operations, purchased, options) }
 }
 
+const isFirstAsked = ({ unknownNumber }: PlannedRow) => unknownNumber === undefined
+
 /** Plans what the row asks for, or the record of the number that a person has chosen for it. */
-async function planRow(
-  listed: ListedRow,
-  { rows }: PurchasedRows,
-  { storage, baseUrl, choices }: PlanOptions,
-): Promise<PlannedRow> {
-  const { operation } = listed
+async function planRow(listed: ListedRow, purchased: PurchasedRows, options: PlanOptions): Promise<PlannedRow> {
+  const { storage, baseUrl, choices } = options
+  const asked = await planAsked(listed, purchased, options)
   const number = listed.kind === 'empty' ? undefined : choices?.get(reviewKey(listed.cells))
   const parsed = number === undefined ? undefined : parseOperation(lookup, { company_number: number })
-  const saved = operation && rows.get(rowKey(baseUrl, operation))
-  if (number === undefined || parsed?.kind !== 'valid') {
-    const known =
-      operation && saved?.state.kind === 'decided' ? await readKnownResult(storage, operation, saved) : undefined
-    return { listed, operation, isChosen: false, known }
-  }
+  if (number === undefined || parsed?.kind !== 'valid') return asked
+  const purchaseOf = (operation: Operation) => purchased.rows.get(rowKey(baseUrl, operation))
   const chosen = parsed.operation
-  const isBought = (rows.get(rowKey(baseUrl, chosen))?.state.kind ?? 'unpaid') !== 'unpaid'
-  const result = operation && saved && !isBought ? await readKnownResult(storage, operation, saved) : undefined
-  return { listed, operation: chosen, isChosen: true, known: result && choose(result, number) }
+  const isBought = (purchaseOf(chosen)?.state.kind ?? 'unpaid') !== 'unpaid'
+  const saved = asked.operation && purchaseOf(asked.operation)
+  const result =
+    asked.operation && saved && !isBought ? await readKnownResult(storage, asked.operation, saved) : undefined
+  return { listed: asked.listed, operation: chosen, isChosen: true, known: result && choose(result, number) }
 }
 
-/** The batches of the rows that have no purchase, in the order of the list. */
-function newBatches(operations: ReadonlyMap<string, Operation>, { rows, refused }: PurchasedRows, baseUrl: string) {
-  const unpaid = [...operations].flatMap(([key, operation]) => (rows.has(key) ? [] : [operation]))
-  return [lookup, resolve].flatMap((definition) => {
+/** Plans what the row itself asks for: its name alone if the service has refused its number. */
+async function planAsked(
+  listed: ListedRow,
+  { rows }: PurchasedRows,
+  { storage, baseUrl }: PlanOptions,
+): Promise<PlannedRow> {
+  const row: PlannedRow = { listed, operation: listed.operation, isChosen: false, known: undefined }
+  const readRefusal = async () => {
+    const saved = row.operation && rows.get(rowKey(baseUrl, row.operation))
+    if (row.operation && saved?.state.kind === 'decided')
+      row.known = await readKnownResult(storage, row.operation, saved)
+  }
+  await readRefusal()
+  if (row.known && isUnknownNumber(row.known) && planByName(row)) await readRefusal()
+  return row
+}
+
+/** Lets the row ask by its name, because no company has its number. Returns false if it has no name. */
+export function planByName(row: PlannedRow): boolean {
+  const operation = row.operation && askByName(row.operation)
+  if (!row.operation || !operation) return false
+  const { company_number: unknownNumber = '' } = row.operation.input as RowCells
+  const listed = { ...row.listed, notes: [...row.listed.notes, `no company has the number ${unknownNumber}`] }
+  Object.assign(row, { listed, operation, unknownNumber, known: undefined })
+  return true
+}
+
+/** Puts the rows that have no purchase into batches, in their order. */
+export function addBatches(operations: readonly Operation[], { rows, refused }: PurchasedRows, baseUrl: string): void {
+  const unpaid = operations.filter((operation) => !rows.has(rowKey(baseUrl, operation)))
+  const added = [lookup, resolve].flatMap((definition) => {
     const inputs = unpaid.flatMap((each) => (each.definition.name === definition.name ? [each.input] : []))
     const size = definition.batchInputsMax ?? 1
     return Array.from({ length: Math.ceil(inputs.length / size) }, (_, index) => {
@@ -113,6 +149,7 @@ function newBatches(operations: ReadonlyMap<string, Operation>, { rows, refused 
       return isRefused ? [] : batchRows(baseUrl, batch, { state: { kind: 'unpaid' }, entry: undefined })
     }).flat()
   })
+  for (const [key, row] of added) rows.set(key, row)
 }
 
 /** The highest amount of a payment for these rows, in micro-USDC. */
@@ -121,18 +158,30 @@ export const limitOfRows = (
   rows: readonly Operation[],
 ): number => rows.reduce((sum, operation) => sum + (amountMax ?? amountOf({ mode }, operation)), 0)
 
-function estimate(operations: ReadonlyMap<string, Operation>, { rows }: PurchasedRows, options: PlanOptions) {
+/** Rows with a name and a number that can be asked again: all of a short list, or a tenth. */
+const AGAIN_MIN = 10
+const AGAIN_SHARE = 0.1
+
+function estimate(operations: ReadonlyMap<string, Operation>, { rows, all }: PurchasedRows, options: PlanOptions) {
   const counts = { paid: 0, open: 0, toPay: 0, left: 0, payments: 0 }
   const counted = new Set<Batch>()
+  let numbered = 0
   for (const [key, operation] of operations) {
     const { state, item } = rows.get(key) ?? { state: { kind: 'unpaid' } }
     if (state.kind === 'paid' || state.kind === 'decided') counts.paid += 1
     else if (state.kind === 'open') counts.open += 1
     else counts.toPay += 1
-    if (state.kind !== 'unpaid' || (item && counted.has(item.batch))) continue
+    if (state.kind !== 'unpaid') continue
+    if (isNumbered(operation)) numbered += 1
+    if (item && counted.has(item.batch)) continue
     if (item) counted.add(item.batch)
     counts.payments += 1
     counts.left += limitOfRows(options, item?.batch.items ?? [operation])
   }
-  return counts
+  const price = options.amountMax ?? amountOf(options, { definition: resolve, input: {} })
+  const room = (options.totalMax ?? Infinity) - committedAmount(all) - counts.left
+  const wanted = Math.min(numbered, Math.max(AGAIN_MIN, Math.ceil(numbered * AGAIN_SHARE)))
+  const againMax = Math.max(0, Math.min(wanted, Math.floor(room / price)))
+  const payments = options.isBatched ? Math.ceil(againMax / (resolve.batchInputsMax ?? 1)) : againMax
+  return { ...counts, left: counts.left + againMax * price, payments: counts.payments + payments, againMax }
 }

@@ -148,7 +148,9 @@ export function correctColumns(
 ): ColumnNames<Field> {
   const header = headerRow === 0 ? [] : (rows[headerRow - 1] ?? [])
   const isNone = (field: Field) =>
-    namesOf(given[field]).join() === NO_COLUMN && !header.some((cell) => toName(cell) === toName(NO_COLUMN))
+    given[field] !== undefined &&
+    (namesOf(given[field]).length === 0 ||
+      (namesOf(given[field]).join() === NO_COLUMN && !header.some((cell) => toName(cell) === toName(NO_COLUMN))))
   const wanted = Object.fromEntries(FIELDS.flatMap((field) => (isNone(field) ? [] : [[field, given[field]]])))
   const found = locateColumns<Field>(rows, wanted, headerRow)
   const taken = new Set(Object.values(found).flat())
@@ -158,6 +160,17 @@ export function correctColumns(
     return [field, isNone(field) ? undefined : oneOrMore(own ?? free)]
   })
   return Object.fromEntries(chosen.filter(([, names]) => names !== undefined)) as ColumnNames<Field>
+}
+
+/** The columns by their headers, or by their numbers if several have the same header, for a list that changes. */
+export function nameColumns(columns: ColumnNames<Field>, header: readonly Cell[] = []): Record<Field, ColumnName[]> {
+  const titles = header.map(toName)
+  const nameOf = (column: ColumnName) => {
+    const title = titles[Number(column) - 1] ?? ''
+    return title !== '' && titles.filter((each) => each === title).length === 1 ? title : Number(column)
+  }
+  const named = FIELDS.map((field) => [field, namesOf(columns[field]).map(nameOf)])
+  return Object.fromEntries(named) as Record<Field, ColumnName[]>
 }
 
 /** Characters of a header that is shown. */

@@ -71,7 +71,15 @@ export async function readPurchasedRows(
     const code = purchase.answer && describeAnswer(purchase.answer).code
     if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
     else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
-    else batches.push(...batchRows(baseUrl, { request: purchase.request, items: itemsOf(operation) }, { state, entry }))
+    else {
+      const batch: Batch = { request: purchase.request, items: itemsOf(operation) }
+      const refusals = state.kind === 'paid' ? batchRefusals(purchase.answer?.body) : []
+      const states = refusals.map((each): RowState => (each === undefined ? state : { kind: 'decided', code: each }))
+      const each = batchRows(baseUrl, batch, { state, entry })
+      batches.push(
+        ...each.map(([key, row], at): [string, RowPurchase] => [key, { ...row, state: states[at] ?? state }]),
+      )
+    }
   }
   for (const [key, row] of batches) bought.rows.set(key, row)
   return bought
@@ -94,7 +102,8 @@ export async function readKnownResult(
   operation: Operation,
   { state, entry, item }: RowPurchase,
 ): Promise<RowResult | undefined> {
-  if (state.kind === 'decided') return { kind: 'refused', code: state.code }
+  if (state.kind === 'decided')
+    return { kind: 'refused', code: state.code, ...(item && entry !== undefined && { purchase: entry }) }
   if (state.kind !== 'paid' || entry === undefined) return undefined
   const { answer } = await readPurchase({ storage, name: entry })
   const body = parseJson(answer?.body ?? '')
@@ -108,6 +117,14 @@ export const toResult = ({ definition }: Operation, answer: unknown, purchase: s
 const batchAnswerSchema = z.looseObject({
   results: z.array(z.object({ http_status: z.int(), body: z.looseObject({}) })),
 })
+
+/** The codes of the items that a batch has refused, by their place. */
+const batchRefusals = (body = ''): (RefusalCode | undefined)[] =>
+  batchAnswerSchema
+    .parse(parseJson(body))
+    .results.map(({ http_status: status, body: item }) =>
+      status === 200 ? undefined : describeAnswer({ status, body: JSON.stringify(item) }).code,
+    )
 
 export function batchResults({ items }: Batch, answer: unknown, purchase: string): RowResult[] {
   const batch = batchAnswerSchema.parse(answer)

@@ -17,18 +17,20 @@ import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { committedAmount, paidAmount } from '../library/purchase-state.ts'
-import { namesOf, type ColumnNames } from './columns.ts'
-import { describeSheet, readList, resultCells, resultHead, type List } from './list.ts'
+import type { ColumnNames } from './columns.ts'
+import { resultCells, resultHead, type List } from './list.ts'
 import { reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { writeOutput } from './output-file.ts'
 import { readKnownResult, readPurchasedRows, rowKey } from './purchased-rows.ts'
 import { decisionOf } from './result-columns.ts'
 import type { ListInput } from './list-input.ts'
-import { correctColumns, describeColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
+import { NumberColumnError } from './check-numbers.ts'
+import { keepColumns, readKeptColumns } from './kept-columns.ts'
+import { describeChange, openList } from './open-list.ts'
 import { readChoices, writeReview } from './review.ts'
 import { restOfList } from './rest-of-list.ts'
-import { choose, needsReview, type RowCells, type RowResult } from './rows.ts'
+import { choose, isNumbered, isUnknownNumber, needsReview, type RowCells, type RowResult } from './rows.ts'
 import { openListBuyer, runList, type BoughtRow } from './run.ts'
 
 interface ReconcileOptions extends ListInput {
@@ -55,14 +57,17 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const { print, now } = context
   const { file, out, folder, review, isDryRun } = options
   const choices = review === undefined ? undefined : await readChoices(review)
-  const list = openList(context, options)
+  const storage = folderStorage(folder)
+  const opened = openList(context, options, await readKeptColumns(storage, file))
+  const { list } = opened
   if (formOf(out) === 'xlsx' && options.table.rows.length >= SHEET_ROWS_MAX)
     throw new Error(`${file} has more rows than an .xlsx file. Name a .csv with --out`)
   const keys = new Set(choices && list.rows.map(({ cells }) => reviewKey(cells)))
   const unused = [...(choices?.keys() ?? [])].filter((key) => !keys.has(key)).length
   if (unused > 0) print(`Numbers in ${review} that belong to no row of the list with these columns: ${unused}.`)
-  const storage = folderStorage(folder)
   const plan = await planList(list, { ...options, storage, now: now(), choices })
+  const change = describeChange(opened, plan, options.baseUrl)
+  if (change !== undefined) print(change)
   const allowance = await approve(context, options, plan)
   if (isDryRun) {
     const { paid, open, toPay } = plan
@@ -70,11 +75,20 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
       context.printJson({ rows: list.rows.length, paid, open, to_pay: toPay, amount: showUsdc(plan.left) })
     return true
   }
+  if (!opened.isKept && plan.left > 0) await keepColumns(storage, file, opened.kept)
   const buy = openListBuyer({ ...options, allowance, runtime: context })
   const began = now()
-  const found: Found = { counts: new Map(), review: new Map(), failure: undefined }
+  const found: Found = { counts: new Map(), review: new Map(), unasked: 0, failure: undefined }
   const signal = context.interrupted()
-  const rows = resultRows(context, options, { list, plan, buy, found, choices, signal })
+  const rows = resultRows(context, options, {
+    list,
+    numberColumn: opened.numberColumn,
+    plan,
+    buy,
+    found,
+    choices,
+    signal,
+  })
   const paidBefore = paidAmount(plan.purchased.all)
   const headerRow = list.header && list.above.length + 1
   try {
@@ -84,7 +98,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
       throw found.failure.cause
     }
   } catch (cause) {
-    if (!signal.aborted) throw found.failure ? found.failure.cause : cause
+    if (!signal.aborted) throw adviseColumn(found.failure ? found.failure.cause : cause)
     return reportInterruption(context, { ...options, paidBefore })
   }
   const needed = [...found.review.values()]
@@ -93,6 +107,8 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   print(`${list.rows.length} rows in ${out}: ${counts}`)
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
+  if (found.unasked > 0)
+    print(`${found.unasked} rows have a number that no company has. The same command asks them by their names.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
   const paid = paidAmount(after.all)
@@ -112,32 +128,30 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   return status
 }
 
-/** Reads the list by the columns that are proposed or named, and says which they are. */
-function openList({ print }: CommandContext, { file, table, headerRow, columns: given }: ReconcileOptions): List {
-  const { rows } = table
-  if (rows.length <= headerRow) throw new Error(`${file} has no rows`)
-  const header = headerRow === 0 ? undefined : rows[headerRow - 1]
-  const columns = correctColumns(proposeColumns(rows, headerRow), given, { rows, headerRow })
-  if (columns.name === undefined && columns.company_number === undefined)
-    throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
-  print(`Columns: ${describeColumns(columns, header)}.`)
-  const list = readList(table, { columns, headerRow })
-  describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
-  warnOfNumbers(print, columns, list)
-  return list
-}
+/** What to do after the first payment has shown a wrong column. */
+const adviseColumn = (cause: unknown): unknown =>
+  cause instanceof NumberColumnError
+    ? new TableError(
+        `${cause.message}. Nothing more was bought. Add --number-column with this column to go on, another one, or none`,
+        { argument: 'column', cause },
+      )
+    : cause
 
 /** The results of a run. */
 interface Found {
   counts: Map<string, number>
   /** The rows that need a person, by their review keys. */
   review: Map<string, BoughtRow>
+  /** Rows whose number no company has, and which were not asked by their names. */
+  unasked: number
   /** What ended the run early. */
   failure: { cause: unknown } | undefined
 }
 
 interface Run {
   list: List
+  /** The column of the numbers, unless a person has named it. */
+  numberColumn: string | undefined
   plan: Plan
   buy: Buy
   found: Found
@@ -157,6 +171,7 @@ async function* resultRows(context: CommandContext, options: ReconcileOptions, r
     const { listed, result } = row
     const decision = decisionOf(result)
     found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
+    if (isUnknownNumber(result) && listed.operation && isNumbered(listed.operation)) found.unasked += 1
     if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
     yield resultCells(listed, result, added)
   }
@@ -207,36 +222,25 @@ async function decide(
 async function* boughtRows(
   context: CommandContext,
   { baseUrl }: ReconcileOptions,
-  { list, plan, buy, signal }: Run,
+  { list, plan, numberColumn, buy, signal }: Run,
 ): AsyncGenerator<BoughtRow[]> {
   const showRows = showProgress(context)
   // A resumed list begins with the rows that are paid.
   const isKnown = ({ operation, known }: Plan['rows'][number]) =>
     known !== undefined ||
     (operation && /^(?:paid|decided)$/.test(plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind ?? ''))
-  let done = plan.rows.filter(isKnown).length
-  const toDo = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed])))
-  const show = () => showRows({ phase: 'list', rows: done, share: done / list.rows.length })
+  const toDo = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed.at])))
+  const show = () => {
+    const done = list.rows.length - toDo.size
+    showRows({ phase: 'list', rows: done, share: done / list.rows.length })
+  }
+  const onBought = ({ listed }: Pick<BoughtRow, 'listed'>) => toDo.delete(listed.at) && show()
   show()
-  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal })) {
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal, numberColumn, onBought })) {
     yield rows
-    done += rows.filter(({ listed }) => toDo.has(listed)).length
+    for (const { listed } of rows) toDo.delete(listed.at)
     show()
   }
-}
-
-/** A column of other numbers, such as those of VAT, would silently be no evidence. */
-function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyof RowCells>, list: List): void {
-  const [column] = namesOf(columns.company_number)
-  if (column === undefined) return
-  const named = list.rows.filter(({ kind }) => kind !== 'empty')
-  const without = named.filter(
-    ({ operation }) => operation && !Object.hasOwn(operation.input as object, 'company_number'),
-  )
-  if (without.length * 2 <= named.length) return
-  const title = titleOf(column, list.header)
-  print(`${without.length} of ${named.length} rows have no usable number in the column ${title}.`)
-  print('They are resolved by their names. The column "notes" says what was not read.')
 }
 
 /**

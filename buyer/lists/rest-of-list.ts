@@ -2,7 +2,7 @@
 import type { BuyerStorage } from '../library/storage.ts'
 import type { Plan } from './plan.ts'
 import { readKnownResult, rowKey } from './purchased-rows.ts'
-import type { RowResult } from './rows.ts'
+import { withoutNumber, type RowResult } from './rows.ts'
 import type { BoughtRow } from './run.ts'
 
 /** @param plan made after the run, so that it has all purchases */
@@ -10,11 +10,12 @@ export async function* restOfList(
   { rows, purchased }: Plan,
   { storage, baseUrl, from }: { storage: BuyerStorage; baseUrl: string; from: number },
 ): AsyncGenerator<BoughtRow, void> {
-  for (const { listed, operation, known } of rows.slice(from)) {
+  for (const { listed, operation, known, unknownNumber } of rows.slice(from)) {
     const saved = operation && purchased.rows.get(rowKey(baseUrl, operation))
     const paid = known ?? (saved && (await readKnownResult(storage, operation, saved)))
     const unpaid: RowResult =
       listed.kind === 'empty' ? { kind: 'empty' } : { kind: 'left', isOpen: saved?.state.kind === 'open' }
-    yield { listed, result: paid ?? unpaid }
+    const result = paid ?? unpaid
+    yield { listed, result: unknownNumber === undefined ? result : withoutNumber(result) }
   }
 }

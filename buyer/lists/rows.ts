@@ -97,6 +97,29 @@ export function choose(result: RowResult, number: string): RowResult | undefined
   return { kind: 'chosen', answer: { company, snapshot_id: answer.snapshot_id }, purchase, resolution: answer }
 }
 
+/** Whether a row asks with a name and a number, so that each can contradict the other. */
+export const isNumbered = ({ input }: Operation): boolean =>
+  Object.hasOwn(input, 'name') && Object.hasOwn(input, 'company_number')
+
+/** The same row without its number. Undefined unless it has a name and a number. */
+export function askByName(operation: Operation): Operation | undefined {
+  if (!isNumbered(operation)) return undefined
+  const { company_number: _number, ...others } = operation.input as RowCells
+  const parsed = parseOperation(resolve, others)
+  return parsed.kind === 'valid' ? parsed.operation : undefined
+}
+
+/** Whether no company has the number of the row. */
+export const isUnknownNumber = (result: RowResult): boolean =>
+  result.kind === 'refused' && result.code === 'company_not_found'
+
+/** The answer to a row whose own number is wrong: only its own Eircode makes a name certain. */
+export function withoutNumber(result: RowResult): RowResult {
+  if (result.kind !== 'bought' || !result.answer.match || result.answer.match.signals.eircode_exact === true)
+    return result
+  return { ...result, answer: { ...result.answer, status: 'ambiguous', match: null } }
+}
+
 /** Whether the result leaves the choice to a person. */
 export const needsReview = (result: RowResult): boolean =>
   result.kind === 'refused' || (result.kind === 'bought' && result.answer.match === null)

@@ -11,10 +11,11 @@ import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 import { parseJson } from '../../base/read-body.ts'
-import { limitOfRows, type Plan, type PlannedRow } from './plan.ts'
+import { addBatches, limitOfRows, planByName, type Plan, type PlannedRow } from './plan.ts'
 import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
 import type { ListedRow } from './list.ts'
-import type { RowResult } from './rows.ts'
+import { checkNumbers } from './check-numbers.ts'
+import { askByName, isUnknownNumber, withoutNumber, type RowResult } from './rows.ts'
 
 /** Rows that one call buys. */
 export const ROWS_AT_ONCE = 10
@@ -40,21 +41,81 @@ export interface BoughtRow {
   result: RowResult
 }
 
+interface ListRunOptions extends Omit<RowsOptions, 'purchased'> {
+  /** The column of the numbers, if the first payment must show that they are those of the companies. */
+  numberColumn: string | undefined
+  /** Called for each row that is bought before the first group is yielded. */
+  onBought?: ((row: PlannedRow) => void) | undefined
+}
+
 /**
  * Buys what a plan announces, and yields the rows in their order, in groups. It throws the first error after every row
  * of its group has ended. The next run with the same storage continues, and pays nothing twice.
+ * @throws NumberColumnError after the first payment
  */
 export async function* runList(
-  { rows, purchased }: Plan,
-  options: Omit<RowsOptions, 'purchased'>,
+  plan: Plan,
+  { numberColumn, onBought, ...options }: ListRunOptions,
 ): AsyncGenerator<BoughtRow[], void> {
+  const { rows, purchased } = plan
   const buyRow = createRowBuyer({ ...options, purchased })
+  if (numberColumn !== undefined) await checkNumbers(plan, buyRow, { numberColumn, baseUrl: options.baseUrl })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
-  for (let start = 0; start < rows.length; start += size) {
-    const group = rows.slice(start, start + size)
+  if (plan.againMax > 0 || rows.some(({ unknownNumber, known }) => unknownNumber !== undefined && !known))
+    await buyAgain(plan, buyRow, { size, hasBatches, baseUrl: options.baseUrl, onBought })
+  for (const group of groupsOf(rows, size))
     yield await allEnded(group.map(async (row) => ({ listed: row.listed, result: await buyRow(row) })))
+}
+
+const groupsOf = <T>(all: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
+
+/**
+ * Buys every row, and then asks those by their names whose number no company has. The rows say so afterwards. Results
+ * are read again when the rows are yielded, because those of a long list need much memory.
+ */
+async function buyAgain(
+  { rows, purchased, againMax }: Plan,
+  buyRow: BuyRow,
+  {
+    size,
+    hasBatches,
+    baseUrl,
+    onBought,
+  }: { size: number; hasBatches: boolean } & Pick<ListRunOptions, 'baseUrl' | 'onBought'>,
+): Promise<void> {
+  const keyOf = (operation: Operation) => rowKey(baseUrl, operation)
+  const again = new Set<string>()
+  const buyAll = async (some: readonly PlannedRow[]) => {
+    for (const group of groupsOf(some, size)) {
+      const results = await allEnded(group.map(buyRow))
+      for (const [at, row] of group.entries()) {
+        onBought?.(row)
+        const result = results[at]
+        // A refusal is not asked for again.
+        if (result?.kind === 'refused') row.known = result
+      }
+    }
   }
+  const isToBuy = ({ operation, known }: PlannedRow) =>
+    operation && !known && purchased.rows.get(keyOf(operation))?.state.kind !== 'paid'
+  await buyAll(rows.filter((row) => row.unknownNumber === undefined && isToBuy(row)))
+  const byName = rows.filter((row) => {
+    if (row.unknownNumber !== undefined) return isToBuy(row)
+    const isUnknown = row.known !== undefined && isUnknownNumber(row.known) && !row.isChosen
+    const operation = isUnknown && row.operation ? askByName(row.operation) : undefined
+    if (!operation || (again.size >= againMax && !again.has(keyOf(operation)))) return false
+    again.add(keyOf(operation))
+    return planByName(row)
+  })
+  if (hasBatches)
+    addBatches(
+      byName.flatMap(({ operation }) => operation ?? []),
+      purchased,
+      baseUrl,
+    )
+  await buyAll(byName)
 }
 
 /**
@@ -81,8 +142,10 @@ export interface ListBuyerOptions
 /** Batches whose results stay in memory, for the rows of the next calls. */
 const BATCHES_KEPT = 8
 
+export type BuyRow = (row: RowToBuy) => Promise<RowResult>
+
 /** Returns a function that buys the answer of a row. A later call with the same row continues. */
-export function createRowBuyer(options: RowsOptions) {
+export function createRowBuyer(options: RowsOptions): BuyRow {
   const results = new Map<Batch, Promise<RowResult[]>>()
   const resultsOf = (batch: Batch): Promise<RowResult[]> => {
     const bought = results.get(batch) ?? buyBatch(options, batch)
@@ -92,13 +155,14 @@ export function createRowBuyer(options: RowsOptions) {
     if (oldest && results.size > BATCHES_KEPT) results.delete(oldest)
     return bought
   }
-  return async ({ listed, operation, known, isChosen = false }: RowToBuy): Promise<RowResult> => {
+  return async ({ listed, operation, known, isChosen = false, unknownNumber }) => {
     if (known) return known
     if (listed.kind === 'empty') return { kind: 'empty' }
     if (!operation) return { kind: 'refused', code: resolve.inputFault }
     const item = options.purchased?.rows.get(rowKey(options.baseUrl, operation))?.item
     const result = item ? (await resultsOf(item.batch))[item.at] : await buySingle(options, operation)
     if (!result) throw new Error('An answer to a batch has too few results')
+    if (unknownNumber !== undefined) return withoutNumber(result)
     return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
   }
 }

@@ -192,7 +192,7 @@ async function buyList(given: Given, list: List, plan: Plan): Promise<void> {
   const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left: plan.left } })
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime })) {
+    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, numberColumn: undefined })) {
       rows.push(...results)
       tell()
     }

@@ -123,22 +123,50 @@ describe('[15.11] the command client reconcile', function () {
   })
 
   it('[15.14] proposes the columns, and looks up a list of numbers', async () => {
-    const lookups = [73848, 1002].map(() => 'matched').join()
-    for (const [text, columns, decisions] of [
+    for (const [text, columns, price, decisions] of [
       [
         'Supplier No,Supplier Name,CRO Number\n1002,Plain Fixture Ltd,73848\n',
         'name = Supplier Name, company_number = CRO Number',
+        '0.004',
         'matched',
       ],
-      ['73848\n1002\n', 'company_number = column 1', lookups],
+      ['73848\n1002\n', 'company_number = column 1', '0.002', 'matched,matched'],
     ] as const) {
       await writeFile(file, text)
-      const { lines, code } = await run(['--yes', '--out', `${out}.csv`])
+      const written = join(directory, `${price}.csv`)
+      const { lines, code } = await run(['--yes', '--out', written])
       expect([code, lines[0]]).to.deep.equal([0, `Columns: ${columns}.`])
-      if (decisions === lookups) expect(lines.join()).to.contain('At most 0.002 USDC')
-      const written = await readFile(`${out}.csv`, 'utf8')
-      expect(written.match(/matched/g)?.join()).to.equal(decisions)
+      expect(lines.join()).to.contain(`At most ${price} USDC`)
+      expect((await readFile(written, 'utf8')).match(/matched/g)?.join()).to.equal(decisions)
     }
+  })
+
+  it('[15.18] reads a list by the columns of its first payment until others are named, which buy rows again', async () => {
+    await writeFile(file, 'Customer,Remark\nPlain Fixture,a\nTwin Fixture,b\n')
+    expect(await service.transfersOf(() => run(['--column', 'Remark', '--yes', '--dry-run']))).to.equal(0)
+    expect((await run(['--yes'])).lines[0]).to.equal('Columns: name = Customer.')
+    // The proposal of this file is another one.
+    await writeFile(
+      file,
+      'Customer,Company Name\nPlain Fixture,Aleo Fixture Teoranta\nTwin Fixture,Plain Fixture Ltd\n',
+    )
+    const same = await run(['--yes'])
+    expect([same.lines[0], same.lines[2]]).to.deep.equal([
+      'Columns: name = Customer.',
+      'At most 0.00 USDC will be paid on eip155:84532.',
+    ])
+    const changed = await run(['--column', 'Company Name'])
+    expect(changed.text).to.contain('Other columns than in earlier runs: 2 paid rows are bought again.')
+    expect(changed.stderr).to.contain('Nothing was signed')
+    expect((await run(['--yes', '--column', 'Company Name'])).code).to.equal(0)
+    expect((await run([])).lines[0]).to.equal('Columns: name = Company Name.')
+    await writeFile(file, 'Customer\nPlain Fixture\n')
+    const gone = await run([])
+    expect([gone.code, gone.stderr]).to.deep.equal([
+      2,
+      'error: The file has no column Company Name. Its columns are: Customer. Earlier runs of this list have read it. ' +
+        'Name another column, or none (add --help for usage)\n',
+    ])
   })
 
   it('reads other separators, Windows-1252 and rows without a header', async () => {
@@ -174,12 +202,12 @@ describe('[15.11] the command client reconcile', function () {
     expect(code).to.equal(0)
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Row[]
     expect(rows.map(({ decision, company_number: number, notes }) => [decision, number, notes])).to.deep.equal([
-      ['company_not_found', '', 'eircode not read: n/a'],
+      ['ambiguous', '', 'eircode not read: n/a; no company has the number 685958'],
       ['matched', '73848', 'eircode not read: n/a; company_number not read: 3.358E+05'],
       ['matched', '73848', 'company_number not read: N/A; eircode not read: n/a'],
       ['matched', '73848', 'eircode not read: n/a; company_number not read: IE6388047V'],
       ['conflicting', '', 'eircode not read: n/a'],
-      ['company_not_found', '', ''],
+      ['ambiguous', '', 'no company has the number 999999'],
       ['matched', '1002', ''],
       ['matched', '5003', ''],
       ['not_bought', '', 'company_number not read: N/A'],

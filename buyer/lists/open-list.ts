@@ -1,0 +1,107 @@
+/** Opens the list of `reconcile`: which columns it is read by, and what another choice than before buys again. */
+import type { CommandContext } from '../../agent/command-line/context.ts'
+import type { Operation } from '../../agent/operation/operation.ts'
+import { TableError } from '../table/table-error.ts'
+import { namesOf, type ColumnNames } from './columns.ts'
+import type { KeptColumns } from './kept-columns.ts'
+import type { ListInput } from './list-input.ts'
+import { describeSheet, readList, type List, type ReadListOptions } from './list.ts'
+import type { Plan } from './plan.ts'
+import { correctColumns, describeColumns, nameColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
+import { rowKey } from './purchased-rows.ts'
+import type { RowCells } from './rows.ts'
+
+export interface OpenedList {
+  list: List
+  kept: KeptColumns
+  /** Whether an earlier run has kept the same. */
+  isKept: boolean
+  /** The list by other columns, which an earlier run has kept. */
+  former: List | undefined
+  /** The column of the numbers, unless a person has named it. */
+  numberColumn: string | undefined
+}
+
+/** Reads the list by the columns that are proposed, kept or named, and says which they are. */
+export function openList(
+  { print }: Pick<CommandContext, 'print'>,
+  { file, table, headerRow, columns: given }: ListInput & Pick<ReadListOptions, 'columns'>,
+  before: KeptColumns | undefined,
+): OpenedList {
+  const { rows } = table
+  if (rows.length <= headerRow) throw new Error(`${file} has no rows`)
+  const header = headerRow === 0 ? undefined : rows[headerRow - 1]
+  const place = { rows, headerRow }
+  const named = new Set(Object.keys(given).filter((field) => given[field as keyof RowCells] !== undefined))
+  const others = Object.entries(before?.columns ?? {}).filter(([field]) => !named.has(field))
+  const found = before ? keptColumns(Object.fromEntries(others), place) : proposeColumns(rows, headerRow)
+  const columns = correctColumns(found, given, place)
+  if (columns.name === undefined && columns.company_number === undefined)
+    throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
+  print(`Columns: ${describeColumns(columns, header)}.`)
+  const list = readList(table, { columns, headerRow })
+  describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
+  warnOfNumbers(print, columns, list)
+  const isNumberNamed = named.has('company_number') || before?.is_number_named === true
+  const kept = { columns: nameColumns(columns, header), is_number_named: isNumberNamed }
+  const isSame = JSON.stringify(kept.columns) === JSON.stringify(before?.columns)
+  const [number] = namesOf(columns.company_number)
+  return {
+    list,
+    kept,
+    isKept: isSame && before?.is_number_named === isNumberNamed,
+    former: before && !isSame ? readFormer(table, before, headerRow) : undefined,
+    numberColumn: number === undefined || isNumberNamed ? undefined : titleOf(number, header),
+  }
+}
+
+/** @throws TableError if the file no longer has a column that earlier runs have read */
+function keptColumns(
+  columns: Partial<KeptColumns['columns']>,
+  place: Pick<ListInput['table'], 'rows'> & { headerRow: number },
+) {
+  try {
+    return correctColumns({}, columns, place)
+  } catch (cause) {
+    if (!(cause instanceof TableError)) throw cause
+    throw new TableError(`${cause.message}. Earlier runs of this list have read it. Name another column, or none`, {
+      argument: 'column',
+      cause,
+    })
+  }
+}
+
+/** Undefined if the file no longer has these columns. */
+function readFormer(table: ListInput['table'], { columns }: KeptColumns, headerRow: number): List | undefined {
+  try {
+    return readList(table, { columns, headerRow })
+  } catch (cause) {
+    if (cause instanceof TableError) return undefined
+    throw cause
+  }
+}
+
+/** How many paid rows are bought again by other columns. Undefined for the same columns. */
+export function describeChange({ former }: OpenedList, plan: Plan, baseUrl: string): string | undefined {
+  if (!former) return undefined
+  const isPaid = (operation: Operation) => plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind === 'paid'
+  const again = former.rows.filter(({ operation }, at) => {
+    const row = plan.rows[at]
+    return operation && isPaid(operation) && row?.operation && !row.known && !isPaid(row.operation)
+  })
+  return `Other columns than in earlier runs: ${again.length} paid rows are bought again.`
+}
+
+/** A column of other numbers, such as those of VAT, would silently be no evidence. */
+function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyof RowCells>, list: List): void {
+  const [column] = namesOf(columns.company_number)
+  if (column === undefined) return
+  const named = list.rows.filter(({ kind }) => kind !== 'empty')
+  const without = named.filter(
+    ({ operation }) => operation && !Object.hasOwn(operation.input as object, 'company_number'),
+  )
+  if (without.length * 2 <= named.length) return
+  const title = titleOf(column, list.header)
+  print(`${without.length} of ${named.length} rows have no usable number in the column ${title}.`)
+  print('They are resolved by their names. The column "notes" says what was not read.')
+}
