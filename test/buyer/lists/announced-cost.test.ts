@@ -17,6 +17,8 @@ const NAMES = ['Alpha Limited', 'Beta Limited', 'Gamma Limited', 'Delta Limited'
 const runs = fc.array(
   fc.record({
     names: fc.subarray(NAMES, { minLength: 1 }),
+    /** Each name has a number too, so that it can be asked again without it. */
+    isNumbered: fc.boolean(),
     /** The answers to payments, in turn. */
     answers: fc.array(
       fc.constantFrom(
@@ -44,6 +46,7 @@ type Run = typeof runs extends fc.Arbitrary<(infer T)[]> ? T : never
 /** A payment that is open when the list is priced turns out to have ended unsold. */
 const ENDED = ['payment_rejected', 'payment_failed'].map((code) => ({
   names: ['Delta Limited'],
+  isNumbered: false,
   answers: [{ status: 402, code }],
   isBatched: false,
   isConfirmed: true,
@@ -75,7 +78,8 @@ interface World {
 
 async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<void> {
   const file = join(directory, 'list.csv')
-  await writeFile(file, `name\n${run.names.join('\n')}\n`)
+  const lines = run.names.map((name, at) => (run.isNumbered ? `${name},${at + 1}` : name))
+  await writeFile(file, [run.isNumbered ? 'name,CRO' : 'name', ...lines, ''].join('\n'))
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, `0x${'42'.repeat(32)}`, { mode: 0o600 })
   clock.now += run.pause
@@ -105,7 +109,8 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
     confirm: async () => (questions += 1) > 0 && run.agrees,
   }
   const flags = [...(run.isConfirmed ? ['--yes'] : []), ...(run.isBatched ? ['--batch'] : [])]
-  const list = ['reconcile', file, '--column', 'name', '--out', join(directory, 'out.csv'), ...flags]
+  const columns = ['--column', 'name', '--number-column', run.isNumbered ? 'CRO' : 'none']
+  const list = ['reconcile', file, ...columns, '--out', join(directory, 'out.csv'), ...flags]
   const { text } = await runCommand(['client', '--url', BASE, '--key-file', keyFile, ...list], change)
   const announced = Number(/At most (\S+) USDC/.exec(text)?.[1]) * 1_000_000
   const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)

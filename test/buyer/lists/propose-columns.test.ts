@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { readList } from '../../../buyer/lists/list.ts'
 import { proposeHeader } from '../../../buyer/lists/header.ts'
-import { correctColumns, describeColumns, proposeColumns } from '../../../buyer/lists/propose-columns.ts'
+import { correctColumns, describeColumns, nameColumns, proposeColumns } from '../../../buyer/lists/propose-columns.ts'
 import { parseTable } from '../../../buyer/table/read-table.ts'
 
 const A = 'Alpha Sample Trading Ltd'
@@ -114,5 +114,14 @@ describe('[15.14] the columns of a list', () => {
     const { rows } = await parseTable(Buffer.from(`Company,CRO\n${A},100001`), { name: 'x' })
     const without = correctColumns(proposeColumns(rows, 1), { company_number: 'none' }, { rows, headerRow: 1 })
     expect(describeColumns(without, rows[0])).to.equal('name = Company')
+  })
+
+  it('[15.18] are kept by their headers, or by their numbers if a header repeats, and those that are not read too', async () => {
+    const { table, columns, header } = await read(`Supplier,CRO,Address,Address\n${A},100001,1 Sample St,Cork`)
+    const kept = nameColumns(columns, header)
+    expect(kept).to.deep.equal({ name: ['Supplier'], company_number: ['CRO'], eircode: [], address: [3, 4] })
+    const rows = [['CRO', 'Eircode', 'Supplier', 'Town'], ...table.rows]
+    const later = correctColumns({ eircode: 2 }, kept, { rows, headerRow: 1 })
+    expect(later).to.deep.equal({ name: 3, company_number: 1, address: [3, 4] })
   })
 })
