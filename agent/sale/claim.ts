@@ -4,6 +4,7 @@
  */
 import type { Claim } from '../../store/log/record.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
+import { NEW_LEASE } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 import type { SaleContext } from './sale-context.ts'
@@ -32,7 +33,7 @@ export async function countAndStore({ sales, payments }: SaleContext, sale: Sale
   }
 }
 
-function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: Sale): Promise<Claim> {
+function storeClaim({ log, now }: PaymentServices, sale: Sale): Promise<Claim> {
   const { checked, verified, prepared } = sale
   const time = now().toISOString()
   const { anchor } = verified.start.observation
@@ -42,7 +43,7 @@ function storeClaim({ log, recentAttempts, now }: PaymentServices, sale: Sale): 
     ...checked.bind(),
     state: 'prepared',
     attempt: 1,
-    settling_process: recentAttempts.process,
+    lease: NEW_LEASE,
     payment: checked.payment,
     requirements: { ...checked.requirements },
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),

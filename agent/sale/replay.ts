@@ -144,7 +144,7 @@ async function waitForOtherProcess(
   { until, stopSignal }: WaitLimit,
 ): Promise<ResponseRecord | undefined> {
   let current = record
-  for (let looks = 0; await payments.recentAttempts.isInProgress(current); looks += 1) {
+  for (let looks = 0; payments.recentAttempts.isInProgress(current); looks += 1) {
     if (looks === LOOKS_MAX || stopSignal.aborted || payments.monotonic() + LOOK_MS > until) return undefined
     await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
     current = await reload(payments, current)

@@ -1,79 +1,75 @@
 /**
- * Which settlements are in progress, and which payments were observed for a retry. A process that settles for longer
- * gives a sign of life in the log, so that another one neither settles the payment too nor waits for one that has died.
+ * Which settlements are in progress, and which payments were observed for a retry. An attempt renews a lease in its
+ * record, so that another process neither settles the payment too nor waits for an attempt whose process has died.
  */
 import { LRUCache } from 'lru-cache'
 import type { Timer } from '../../base/runtime.ts'
-import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
-import { processName, type ResponseLog } from '../../store/log/responses.ts'
+import { isStarted, type Lease, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import { CALL_MS_MAX } from './rpc/time-limits.ts'
 
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
 /** Bounds the memory. More than the open payments of half a day at the default rate limit. */
 const PAYMENTS_MAX = 100_000
-/** Between two signs of life. Most settlements end before the first one. */
-const SIGN_MS = 3_000
-/** A process without a sign for so long has died. Three signs may be late. */
-const SILENT_MS_MAX = 10_000
+/** Longer than most settlements, which therefore write no renewal. */
+const RENEW_MS = 3_000
+/** After them an attempt has exceeded the time limit of a call. */
+const RENEWALS_MAX = Math.floor(CALL_MS_MAX / RENEW_MS)
+
+/** The lease of an attempt that begins. Three renewals may be late. */
+export const NEW_LEASE: Lease = { duration_ms: 10_000, renewals: 0 }
 
 interface Options {
-  log: ResponseLog
+  log: Pick<ResponseLog, 'advance'>
   monotonic: () => number
   timer: Timer
-  /** Default: another name for each instance. */
-  process?: string
 }
 
-/** A settlement of another process, as this process has seen it. On the monotonic clock. */
-interface Seen {
-  since: number
-  sign: string | undefined
-  signAt: number
-}
+/** What this process knows of an attempt: that its own one has ended, or when it first saw the present lease. */
+type Seen = { kind: 'ended' } | { kind: 'leased'; renewals: number; since: number }
+
+/** Names an attempt. */
+const keyOf = ({ identity, attempt }: ResponseRecord) => `${identity} ${attempt}`
 
 export class RecentAttempts {
   readonly #options: Options
   /** On the monotonic clock. */
   readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
+  /** The attempts of this process. */
   readonly #running = new Set<string>()
   readonly #seen = new LRUCache<string, Seen>({ max: PAYMENTS_MAX })
-  #signs = 0
-  #isSigning = false
-  /** Names this process in the records that it settles. */
-  readonly process: string
 
   constructor(options: Options) {
     this.#options = options
-    this.process = options.process ?? processName(process.pid)
   }
 
-  /** While `work` runs, this process settles the payment. */
-  async run<Result>(identity: string, work: () => Promise<Result>): Promise<Result> {
-    this.#running.add(identity)
-    this.#signLater()
+  /** Renews the lease of the attempt while `work` runs. */
+  async run<Result>(record: ResponseRecord, work: () => Promise<Result>): Promise<Result> {
+    const key = keyOf(record)
+    using _lease = this.#keepLease(record)
+    this.#running.add(key)
     try {
       return await work()
     } finally {
-      this.#running.delete(identity)
+      this.#running.delete(key)
+      this.#seen.set(key, { kind: 'ended' })
     }
   }
 
-  /** Whether a request, of this or another process, may still be settling the record. */
-  async isInProgress(record: ResponseRecord): Promise<boolean> {
-    const { state, settling_process: name, identity, attempt } = record
-    if (!isStarted(state)) return false
-    if (name === this.process) return this.#running.has(identity)
-    const { log, monotonic } = this.#options
-    if (await log.hasEnded(name)) return false
-    const sign = (await log.notes(signKey(name))).get(signKey(name))
-    // Clocks of two machines are not compared.
-    const now = monotonic()
-    const key = `${identity} ${attempt}`
-    const seen = this.#seen.get(key) ?? { since: now, sign, signAt: now }
-    const signAt = seen.sign === sign ? seen.signAt : now
-    this.#seen.set(key, { since: seen.since, sign, signAt })
-    return now - signAt < SILENT_MS_MAX && now - seen.since < CALL_MS_MAX
+  /** Whether this or another process may still be settling the record. */
+  isInProgress(record: ResponseRecord): boolean {
+    const { state, lease } = record
+    if (!isStarted(state) || !lease) return false
+    const key = keyOf(record)
+    if (this.#running.has(key)) return true
+    const seen = this.#seen.get(key)
+    if (seen?.kind === 'ended') return false
+    // Only this clock is read, because those of two machines differ.
+    const now = this.#options.monotonic()
+    const since = seen?.renewals === lease.renewals ? seen.since : now
+    this.#seen.set(key, { kind: 'leased', renewals: lease.renewals, since })
+    return now - since < lease.duration_ms
   }
 
   /** The time until a retry may observe the payment. 0 if it may now. */
@@ -86,21 +82,26 @@ export class RecentAttempts {
     this.#observedAt.set(identity, this.#options.monotonic())
   }
 
-  #signLater(): void {
-    if (this.#isSigning) return
-    this.#isSigning = true
-    this.#options.timer(() => void this.#sign(), SIGN_MS)
-  }
-
-  /** A failed write is a sign that is late. */
-  async #sign(): Promise<void> {
-    const { log } = this.#options
-    const isNeeded = this.#running.size > 0
-    this.#signs += 1
-    await log.setNote(signKey(this.process), isNeeded ? String(this.#signs) : undefined).catch(() => undefined)
-    this.#isSigning = false
-    if (this.#running.size > 0) this.#signLater()
+  #keepLease(record: ResponseRecord): Disposable {
+    const { log, timer } = this.#options
+    const { state, updated_at } = record
+    let isHeld = true
+    let cancel = (): void => undefined
+    const renewLater = (renewals: number): void => {
+      cancel = timer(() => void renew(renewals), RENEW_MS)
+    }
+    async function renew(renewals: number): Promise<void> {
+      const lease = { ...NEW_LEASE, renewals }
+      // A renewal that cannot be written is late.
+      await log.advance(record, { state, updated_at, lease }).catch(() => undefined)
+      if (isHeld && renewals < RENEWALS_MAX) renewLater(renewals + 1)
+    }
+    renewLater(1)
+    return {
+      [Symbol.dispose]() {
+        isHeld = false
+        cancel()
+      },
+    }
   }
 }
-
-const signKey = (name: string) => `process/${name}`

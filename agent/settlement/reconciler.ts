@@ -150,7 +150,7 @@ class Reconciler {
     await forEach(identities.entries(), ([index, identity]) =>
       this.#unlessFailed(identity, async () => {
         const record = await log.read(identity)
-        if (record && !(await recentAttempts.isInProgress(record))) read[index] = record
+        if (record && !recentAttempts.isInProgress(record)) read[index] = record
       }),
     )
     return read.filter((record) => record !== undefined).slice(0, RECORDS_MAX)

@@ -12,6 +12,7 @@ import { withDeadline } from './rpc/deadline.ts'
 import { isTimeout } from './rpc/time-limits.ts'
 import { decide } from './decide.ts'
 import { judgeDenial } from './judge-denial.ts'
+import { NEW_LEASE } from './recent-attempts.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
 
@@ -50,8 +51,7 @@ export async function settleAgain(
   const time = payments.now().toISOString()
   const attempt = record.attempt + 1
   const times = { settling_at: time, updated_at: time }
-  const settling_process = payments.recentAttempts.process
-  const settling = await advance(payments, record, { state: 'settling', attempt, settling_process, ...times })
+  const settling = await advance(payments, record, { state: 'settling', attempt, lease: NEW_LEASE, ...times })
   // Otherwise another process advanced the record first, and that process makes the attempt.
   return settling ? settle(payments, settling, { waitLimit }) : reload(payments, record)
 }
@@ -68,7 +68,7 @@ export function settle(
   record: ResponseRecord,
   options: SettleOptions,
 ): Promise<ResponseRecord> {
-  return payments.recentAttempts.run(record.identity, () => settleOnce(payments, record, options))
+  return payments.recentAttempts.run(record, () => settleOnce(payments, record, options))
 }
 
 async function settleOnce(

@@ -29,7 +29,7 @@
  *     finished: time key        -> true, one per final record, in the order in which they became final
  *     payment-id: digest        -> the key of the record that has this payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
- *     note: key                 -> a small value that all processes share, such as a sign of life
+ *     note: key                 -> a small value that all processes share
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress` and the first `unfinished`
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)

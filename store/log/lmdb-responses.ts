@@ -136,14 +136,6 @@ export class LmdbResponseLog implements MoveSource {
     await awaitWrite(environment.transaction(() => (value === undefined ? notes.remove(key) : notes.put(key, value))))
   }
 
-  /** This process has another name. */
-  async hasEnded(name: string): Promise<boolean> {
-    const [, id] = /^([0-9]+)\./.exec(name) ?? []
-    return (
-      id !== undefined && (Number(id) === process.pid || !readerIdsOf(this.#ranges.environment).includes(Number(id)))
-    )
-  }
-
   async checkWritable(): Promise<void> {
     checkPlace(this.#folder)
     await this.#ranges.environment.put('probe', Date.now())

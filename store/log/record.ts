@@ -46,6 +46,15 @@ export interface FirstDenial {
   readonly at: string
 }
 
+/**
+ * Shows that the process of a settlement is alive. A reader counts the duration on its own clock, from when it first saw
+ * this number of renewals.
+ */
+export interface Lease {
+  readonly duration_ms: number
+  readonly renewals: number
+}
+
 /** What a change can set. */
 interface RecordProgress {
   readonly state: RecordState
@@ -53,8 +62,8 @@ interface RecordProgress {
   readonly attempt: number
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
-  /** The name of the process that makes the last settlement. */
-  readonly settling_process: string
+  /** Of the last settlement, until its outcome is stored. */
+  readonly lease?: Lease | undefined
   /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
@@ -148,16 +157,17 @@ export function isPaid(state: RecordState): boolean {
 export function checkTransition({ state, receipt: current }: RecordVersion, change: RecordChange): void {
   const next = change.state
   const isReceipt = isPaid(state) && current === undefined && change.receipt !== undefined
-  const isNote = !isFinal(state) && ('due_at' in change || 'first_denial' in change)
+  const isNote = !isFinal(state) && NOTES.some((name) => name in change)
   const isAllowed = state === next ? isReceipt || isNote : (TRANSITIONS[state] as readonly RecordState[]).includes(next)
   if (!isAllowed) throw new Error(`A ${state} record cannot become ${next}`)
 }
 
-/** What was noted for a state, `due_at` and `first_denial`, ends with it. */
+/** What is noted for a state, and ends with it. */
+const NOTES = ['due_at', 'first_denial', 'lease'] as const
+
 export function applyChange(record: ResponseRecord, change: RecordChange): ResponseRecord {
   const next: Partial<ResponseRecord> = { ...record, ...change }
-  if (record.state !== change.state)
-    for (const name of ['due_at', 'first_denial'] as const) if (!(name in change)) delete next[name]
+  if (record.state !== change.state) for (const name of NOTES) if (!(name in change)) delete next[name]
   return next as ResponseRecord
 }
 
@@ -169,7 +179,7 @@ const PROGRESS = Object.keys({
   state: true,
   attempt: true,
   settling_at: true,
-  settling_process: true,
+  lease: true,
   reverts: true,
   reported_transaction: true,
   refused_at: true,

@@ -4,7 +4,6 @@
  * A response is claimed under its payment's identity before the payment is settled. Every later transition is a
  * compare-and-set. The promise of a write resolves when it is on disk.
  */
-import { randomUUID } from 'node:crypto'
 import type { LogOwner } from './log-owner.ts'
 import type { Claim, RecordChange, RecordState, ResponseRecord, UnrecordedPayment } from './record.ts'
 
@@ -80,15 +79,10 @@ export interface ResponseLog {
   notes(prefix: string): Promise<ReadonlyMap<string, string>>
   /** Without a value, removes the note. */
   setNote(key: string, value?: string): Promise<void>
-  /** Whether this process, as {@link processName} names it, has certainly ended. Otherwise not known. */
-  hasEnded(process: string): Promise<boolean>
   /** Some unfinished records and those that became final last. Damaged records are skipped. */
   newestRecords(): Promise<ResponseRecord[]>
   close(): Promise<void>
 }
-
-/** A name that no other process has or had. LMDB finds the process by its id. */
-export const processName = (id: number) => `${id}.${randomUUID()}`
 
 /** No record is deferred for longer. */
 const DEFERRED_MS_MAX = 3_600_000

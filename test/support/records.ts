@@ -21,8 +21,6 @@ export function makeRecord(change: Partial<ResponseRecord> & { nonce?: string; v
     operation: { operation: 'lookup', input: { company_number: '73848' } },
     state: 'prepared',
     attempt: 1,
-    // A process that has ended.
-    settling_process: '1073741824.ended',
     payment: { x402Version: 2, accepted: requirements, payload: { signature: `0x${'22'.repeat(65)}`, authorization } },
     requirements: { ...requirements },
     from_block: '0',

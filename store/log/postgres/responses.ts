@@ -281,11 +281,6 @@ class PostgresResponseLog implements MoveTarget {
     else await this.#query(STATEMENTS.SET_NOTE, [key, value])
   }
 
-  /** Processes of other machines are not known. */
-  async hasEnded(): Promise<boolean> {
-    return false
-  }
-
   async checkWritable(): Promise<void> {
     await this.#query(STATEMENTS.CHECK_WRITABLE, [])
   }

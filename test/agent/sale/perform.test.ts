@@ -85,6 +85,19 @@ describe('a sale', () => {
       },
     )
 
+  /** Lets the clock pass with each pause. Returns a function with the pauses until then, in milliseconds. */
+  function letPausesPass(): () => readonly number[] {
+    const pauses: number[] = []
+    const timer: Timer = (callback, milliseconds) => {
+      if (milliseconds > 2_000) return () => undefined
+      pauses.push(milliseconds)
+      passSeconds(milliseconds / 1000)
+      return pausesOnly(callback, milliseconds)
+    }
+    sale.context.payments = { ...sale.context.payments, timer }
+    return () => pauses
+  }
+
   /** Makes the writes of this state fail. Returns a function that ends the failure. */
   function failWrites(state: string): () => void {
     const { log } = sale.context.payments
@@ -395,10 +408,13 @@ describe('a sale', () => {
     await arrived(1)
     expect(await stateOf()).to.equal('prepared')
     await sale.restart()
+    const pauses = letPausesPass()
     // The first settlement may still be mined.
     sale.script.settle = failed('insufficient_funds')
     expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(await stateOf()).to.equal('unknown')
+    // The lease of the process that has died.
+    expect(pauses().slice(0, 10)).to.deep.equal(Array.from({ length: 10 }, () => 1_000))
   })
 
   describe('with a failing response log', () => {
@@ -421,16 +437,10 @@ describe('a sale', () => {
       const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       repair()
-      let pauses = 0
-      const timer: Timer = (...call) => {
-        pauses += 1
-        return pausesOnly(...call)
-      }
-      sale.context.payments = { ...sale.context.payments, timer }
+      const pauses = letPausesPass()
       sale.script.nonceState = async () => used(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      // Nobody settles it, so the retry does not wait for another process.
-      expect(pauses).to.be.below(20)
+      expect(pauses()).to.have.lengthOf(10)
       expect(sale.count('settle')).to.equal(0)
     })
 

@@ -4,6 +4,7 @@ import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { clearDoubts } from '../../../agent/settlement/doubts.ts'
+import { NEW_LEASE } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
@@ -116,11 +117,11 @@ describe('the reconciler', () => {
       await reconciler?.reconcileDue()
       setClockBack(3600 * SECOND_MS)
       setNonce(paid(true))
-      await claim(status, { settling_process: 'another' })
+      await claim(status, { lease: NEW_LEASE })
       passDelay()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal(status)
-      clock += 66 * SECOND_MS
+      passDelay()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('settled')
     })

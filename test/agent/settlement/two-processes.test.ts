@@ -1,6 +1,6 @@
 /**
- * A payment that two processes settle: attempt 1 of the first has no reply yet when the second, which sees no sign of
- * life of the first, begins attempt 2.
+ * A payment that two processes settle: attempt 1 of the first has no reply yet when the second, which has
+ * seen no renewal of its lease for ten seconds, begins attempt 2.
  */
 import { expect } from 'chai'
 import { perform } from '../../../agent/sale/perform.ts'
@@ -18,7 +18,6 @@ const ANSWER = 'answer'
 const UNKNOWN = 'payment_outcome_unknown'
 /** More than the delay of a second settlement, and than a process that settles may be silent. */
 const LATER_MS = 30_000
-let names = 0
 
 const REPLIES = {
   success: settledReply,
@@ -66,7 +65,7 @@ describe('[5.6.2, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     return {
       ...rest,
       paymentMutex: new KeyedMutex(),
-      payments: { ...payments, recentAttempts: new RecentAttempts({ ...payments, process: `other ${names++}` }) },
+      payments: { ...payments, recentAttempts: new RecentAttempts(payments) },
     }
   }
 

@@ -105,7 +105,6 @@ export class SimulatedLog {
       notes: (prefix) => this.#read(owner, () => new Map([...this.notes].filter(([key]) => key.startsWith(prefix)))),
       setNote: (key, value) =>
         this.#write(owner, () => void (value === undefined ? this.notes.delete(key) : this.notes.set(key, value))),
-      hasEnded: async () => false,
       newestRecords: async () => [],
       close: () => Promise.resolve(),
     }
