@@ -1,6 +1,7 @@
 /** The actions of the command `keys`. Each prints its result. A refusal is a KeyError. */
 import { removeOldUnfinished } from '../store/files/atomic-file.ts'
 import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
+import { announceKey, readPublicKeys } from '../store/log/public-keys.ts'
 import { announceKeys, selectSigner, signsFromSeconds, toIsoTime } from './keyring.ts'
 
 /** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year for each machine. */
@@ -52,7 +53,7 @@ export async function compromiseKeys({ directory, log, now, print, kids = [] }: 
   const keys = kids.map((kid) => announced.get(kid) ?? throwKeyError(directory, `has no key ${JSON.stringify(kid)}`))
   const compromised_at = toIsoTime(nowInSeconds(now))
   for (const { kid, jwk } of keys) {
-    await log.announceKey({ kid, jwk, compromised_at })
+    await announceKey(log, { kid, jwk, compromised_at })
     print(`marked ${kid} as compromised`)
   }
   print('a machine that signs with it takes another key within a minute')
@@ -61,7 +62,7 @@ export async function compromiseKeys({ directory, log, now, print, kids = [] }: 
 /** Prints every key of the log with its state, newest first. */
 export async function listKeys({ directory, log, now, print }: KeysCommandOptions): Promise<void> {
   const own = await readDirectory(directory)
-  const announced = new Map((await log.publicKeys()).map((key) => [key.kid, key]))
+  const announced = new Map((await readPublicKeys(log)).map((key) => [key.kid, key]))
   const signer = selectSigner(own, announced, now())
   const pending = own.slice(0, signer ? own.indexOf(signer) : 0)
   for (const { kid, announced_at, compromised_at } of [...announced.values()].toReversed()) {

@@ -2,7 +2,8 @@
  * Which key signs, and which keys are published. The private keys are in the key directory of each machine. The public
  * keys of all machines, and which of them are compromised, are in the response log (docs/decisions.md, D118).
  */
-import type { AnnouncedKey, ResponseLog } from '../store/log/responses.ts'
+import { announceKey, readPublicKeys, type AnnouncedKey } from '../store/log/public-keys.ts'
+import type { ResponseLog } from '../store/log/responses.ts'
 import { generateKey, nowInSeconds, readDirectory, throwKeyError } from './key-files.ts'
 
 /**
@@ -15,7 +16,7 @@ export const KEY_LEAD_SECONDS = 60 * 60
 export const KEYS_REFRESH_MS = 60_000
 export const PUBLISHED_MS = 2 * KEYS_REFRESH_MS
 
-type KeyLog = Pick<ResponseLog, 'announceKey' | 'publicKeys'>
+type KeyLog = Pick<ResponseLog, 'document'>
 type StoredKey = Awaited<ReturnType<typeof readDirectory>>[number]
 /** By kid, first announced first. */
 type AnnouncedKeys = ReadonlyMap<string, AnnouncedKey>
@@ -61,10 +62,10 @@ export async function openKeyring({ directory, log, now, previous }: KeyringOpti
 
 /** Adds the keys that the log lacks. Returns all keys of the log. */
 export async function announceKeys(log: KeyLog, own: readonly StoredKey[]): Promise<AnnouncedKeys> {
-  const read = async () => new Map((await log.publicKeys()).map((key) => [key.kid, key]))
+  const read = async () => new Map((await readPublicKeys(log)).map((key) => [key.kid, key]))
   const known = await read()
   for (const { publicJwk } of own.toReversed())
-    if (!known.has(publicJwk.kid)) await log.announceKey({ kid: publicJwk.kid, jwk: publicJwk, compromised_at: null })
+    if (!known.has(publicJwk.kid)) await announceKey(log, { kid: publicJwk.kid, jwk: publicJwk, compromised_at: null })
   return read()
 }
 

@@ -2,7 +2,7 @@
  * Step 10: counts the sale, and stores the answer and the intent to settle. The facilitator is asked to settle only
  * after that.
  */
-import type { Claim } from '../../store/log/record.ts'
+import type { OwnerClaims } from '../../store/log/owner.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import { NEW_LEASE } from '../settlement/recent-attempts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
@@ -16,7 +16,8 @@ interface Sale {
 }
 
 /** A claim. `noteRefusal` gives back the sale of a payment that was refused. */
-type CountedClaim = (Claim & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
+type CountedClaim =
+  (Awaited<ReturnType<OwnerClaims['claim']>> & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
 
 export async function countAndStore({ sales, payments }: SaleContext, sale: Sale): Promise<CountedClaim> {
   // Beyond the lifetime of the quote, the buyer can still let a refused payment be settled.
@@ -33,11 +34,11 @@ export async function countAndStore({ sales, payments }: SaleContext, sale: Sale
   }
 }
 
-function storeClaim({ log, now }: PaymentServices, sale: Sale): Promise<Claim> {
+function storeClaim({ log, claims, now }: PaymentServices, sale: Sale) {
   const { checked, verified, prepared } = sale
   const time = now().toISOString()
   const { anchor } = verified.start.observation
-  return log.claim({
+  return claims.claim(log, {
     identity: checked.identity,
     ...(checked.id !== undefined && { payment_id: checked.id }),
     ...checked.bind(),

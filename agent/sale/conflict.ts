@@ -2,6 +2,7 @@
  * The body of a payment conflict (409 with a `DataError`, contract 2.14), and the refusal of a settled payment that has
  * no record.
  */
+import { noteUnrecorded } from '../../store/log/unrecorded.ts'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
@@ -40,7 +41,7 @@ export async function refuseSettled(
   { transaction }: { transaction: string },
 ): Promise<Refused> {
   try {
-    const isNew = await log.noteUnrecorded({ identity, transaction, found_at: now().toISOString() })
+    const isNew = await noteUnrecorded(log, { identity, transaction, found_at: now().toISOString() })
     if (isNew) report('payment_without_record', 'the chain shows a settlement that is not in the response log')
   } catch (cause) {
     report('unrecorded_payment_not_listed', cause)

@@ -88,7 +88,9 @@ export async function verifyAndReserve(
 /** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
 async function leavesTooMuchOpen({ log, now }: PaymentServices, { identity, payment }: CheckedPayment) {
   if (!endsLate(payment.payload.authorization, now())) return false
-  return (await log.countUnknown(payerPrefixOf(identity)).catch(() => 0)) >= UNKNOWN_MAX
+  const states = ['unknown'] as const
+  const counts = await log.count({ states, prefix: payerPrefixOf(identity) }).catch(() => new Map())
+  return (counts.get('unknown') ?? 0) >= UNKNOWN_MAX
 }
 
 async function verifyInTurn({ payments, verifications }: SaleContext, checked: CheckedPayment, client: Client) {

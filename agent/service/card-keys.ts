@@ -8,7 +8,9 @@ import { KEYS_REFRESH_MS, openKeyring, type Keyring } from '../../keys/keyring.t
 import { jsonDocument, type Documents } from '../../rest-facade/documents/render-documents.ts'
 import type { WrittenDocument } from '../../rest-facade/documents/templates.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
+import { CorruptRecordError } from '../../store/files/checksum.ts'
 import { StoreError } from '../../store/files/environment.ts'
+import { announceKey, readPublicKeys } from '../../store/log/public-keys.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { FREE_PATHS } from '../operation/endpoints.ts'
 import { readKeyId } from '../payment/receipt/verify.ts'
@@ -109,13 +111,26 @@ async function signCard({ card, jwksUrl }: { card: AgentCard; jwksUrl: string },
   return { ...json, signatures: signatures.map((each) => ({ protected: each.protected, signature: each.signature })) }
 }
 
-type ReceiptLog = Pick<ResponseLog, 'newestRecords' | 'publicKeys' | 'announceKey'>
+type ReceiptLog = Pick<ResponseLog, 'list' | 'read' | 'document'>
+
+/** The open and the final records whose receipts are compared with the keys. */
+const RECORDS_MAX = 10
+
+function undefinedIfCorrupt(cause: unknown): undefined {
+  if (!(cause instanceof CorruptRecordError)) throw cause
+}
 
 /** The ids of keys that have signed the newest receipts, and that the log does not have. */
-async function findLostKeys(log: Pick<ReceiptLog, 'newestRecords' | 'publicKeys'>): Promise<string[]> {
-  const records = await log.newestRecords()
-  const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (readKeyId(receipt) ?? []))))
-  for (const { kid } of await log.publicKeys()) used.delete(kid)
+async function findLostKeys(log: ReceiptLog): Promise<string[]> {
+  const pages = await Promise.all((['open', 'final'] as const).map((kind) => log.list({ kind, max: RECORDS_MAX })))
+  const used = new Set<string>()
+  for (const identity of pages.flatMap(({ identities }) => identities)) {
+    const record = await log.read(identity).catch(undefinedIfCorrupt)
+    const receipt = record?.receipt
+    const kid = receipt === undefined ? undefined : readKeyId(receipt)
+    if (kid !== undefined) used.add(kid)
+  }
+  for (const { kid } of await readPublicKeys(log)) used.delete(kid)
   return [...used]
 }
 
@@ -132,5 +147,5 @@ export async function checkReceiptKeys(log: ReceiptLog, keysDirectory: string, a
       `Neither the response log nor DATA_DIR/keys has the key ${lost[0]} of earlier receipts: restore the keys, or start once with --new-keys`,
     )
   const compromised_at = acceptedAt?.toISOString() ?? null
-  for (const kid of lost) await log.announceKey({ kid, jwk: {}, compromised_at })
+  for (const kid of lost) await announceKey(log, { kid, jwk: {}, compromised_at })
 }

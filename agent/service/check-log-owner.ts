@@ -6,16 +6,18 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { findMoveFault } from '../../store/log/move.ts'
-import { logMarker, usedReceivers, type LogOwner } from '../../store/log/log-owner.ts'
+import { logMarker, usedReceivers } from '../../store/log/directory-files.ts'
+import { ownerOf, type LogOwner } from '../../store/log/owner.ts'
 import { StoreError } from '../../store/files/environment.ts'
-import type { ResponseLog } from '../../store/log/responses.ts'
+import { countOpen, type ResponseLog } from '../../store/log/responses.ts'
 import type { Terms } from '../payment/terms.ts'
 
 /** Changes that the operator allows at one start, each with an option of `serve`. */
 export type AllowedChanges = Partial<Record<'newLog' | 'newReceiver' | 'newKeys', boolean>>
 
 interface OwnerCheck {
-  log: Pick<ResponseLog, 'owner' | 'notes'>
+  /** Undefined before it exists. */
+  log: Pick<ResponseLog, 'document'> | undefined
   dataDirectory: string
   terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
   allowed: AllowedChanges
@@ -32,8 +34,9 @@ export async function findOwnerFault(check: OwnerCheck): Promise<string | undefi
 /** @throws StoreError whose message is one line for the operator */
 export async function checkLogOwner(check: OwnerCheck & { log: ResponseLog }): Promise<void> {
   const { log, dataDirectory, terms, allowed } = check
-  const { fault, stored, markedId, used } = await compareOwner(check)
+  const { fault, document, markedId, used } = await compareOwner(check)
   if (fault !== undefined) throw new StoreError(fault)
+  const stored = document?.value
   const pay_to = terms.payTo.toLowerCase()
   const owner: LogOwner = {
     log_id: stored?.log_id ?? randomUUID(),
@@ -43,9 +46,9 @@ export async function checkLogOwner(check: OwnerCheck & { log: ResponseLog }): P
     receivers: [...new Set([...(stored?.receivers ?? []), ...used, pay_to])],
   }
   if (!isDeepStrictEqual(owner, stored)) {
-    const { length } = stored && stored.pay_to !== pay_to ? await log.unfinished() : []
-    if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
-    await log.setOwner(owner, stored)
+    const open = stored && stored.pay_to !== pay_to ? await countOpen(log) : 0
+    if (open > 0) throw new StoreError(`The receiver cannot change while ${open} payments have no final outcome`)
+    await ownerOf(log).compareAndSet(owner, document?.revision)
     // Another process that starts at the same time may have stored its own owner instead.
     return checkLogOwner({ ...check, allowed: { ...allowed, newReceiver: false } })
   }
@@ -58,9 +61,10 @@ export async function checkLogOwner(check: OwnerCheck & { log: ResponseLog }): P
 async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerCheck) {
   const markedId = allowed.newLog === true ? undefined : (await logMarker.read(dataDirectory))?.log_id
   const used = (await usedReceivers.read(dataDirectory))?.receivers ?? []
-  const stored = await log.owner()
-  const fault = (await findMoveFault(log)) ?? findFault({ stored, markedId, used, terms, allowed })
-  return { fault, stored, markedId, used }
+  const document = log && (await ownerOf(log).read())
+  const moveFault = log && (await findMoveFault(log))
+  const fault = moveFault ?? findFault({ stored: document?.value, markedId, used, terms, allowed })
+  return { fault, document, markedId, used }
 }
 
 interface Compared extends Pick<OwnerCheck, 'terms' | 'allowed'> {

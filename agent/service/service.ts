@@ -4,6 +4,7 @@ import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
+import { OwnerClaims, ownerOf } from '../../store/log/owner.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard } from '../transport/a2a/card.ts'
@@ -194,7 +195,7 @@ async function openStores(options: ServiceOptions, running: Running, closers: Cl
   await checkLogOwner({ log, dataDirectory, terms: { ...DEPLOYMENTS[config.mode], payTo }, allowed })
   await checkReceiptKeys(log, keysDirectory, allowed.newKeys === true ? now() : undefined)
   const receiver = payTo.toLowerCase()
-  const formerReceivers = ((await log.owner())?.receivers ?? []).filter((each) => each !== receiver)
+  const formerReceivers = ((await ownerOf(log).read())?.value.receivers ?? []).filter((each) => each !== receiver)
   return { catalog, journal, formerReceivers, log, subject: { ...subject, running } }
 }
 
@@ -234,7 +235,19 @@ function openPayments(
   const { facilitator, chain } = externals
   const recentAttempts = new RecentAttempts({ log, monotonic, timer })
   const doubts = new FacilitatorDoubts({ log, monotonic })
-  return { log, facilitator, chain, recentAttempts, doubts, signReceipt, now, monotonic, timer, report }
+  return {
+    log,
+    claims: new OwnerClaims(),
+    facilitator,
+    chain,
+    recentAttempts,
+    doubts,
+    signReceipt,
+    now,
+    monotonic,
+    timer,
+    report,
+  }
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */

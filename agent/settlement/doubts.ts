@@ -1,80 +1,96 @@
 /**
- * The facilitators that reported a settlement that the chain does not show. A note in the log for each such payment
- * makes all processes wait for the chain, until its transfer is there.
+ * The facilitators that reported a settlement that the chain does not show. While the log has such a payment,
+ * all processes wait for the chain.
  */
+import { isDeepStrictEqual } from 'node:util'
+import { updateDocument } from '../../store/log/documents.ts'
 import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 
 /** The time after which a process knows what another one has noted. */
 const READ_MS = 10_000
-/** Bounds the notes. Payments beyond it are noted once others are on chain. */
-const NOTES_MAX = 1_000
+/** Bounds the document. Payments beyond it are noted once others are on chain. */
+const DOUBTS_MAX = 1_000
 
-const PREFIX = 'doubt/'
-type Reported = Pick<ResponseRecord, 'facilitator' | 'identity'>
+interface Doubt {
+  /** A URL, or `sandbox`. */
+  readonly facilitator: string
+  readonly identity: string
+}
+
+const documentOf = (log: Pick<ResponseLog, 'document'>) => log.document<readonly Doubt[]>('doubts')
 /** Records of the sandbox name no facilitator. */
-const keyOf = ({ facilitator = 'sandbox', identity }: Reported) => `${PREFIX}${facilitator} ${identity}`
-const identityOf = (key: string) => key.slice(key.indexOf(' ') + 1)
+const nameOf = ({ facilitator = 'sandbox' }: Pick<ResponseRecord, 'facilitator'>) => facilitator
+
+interface Options {
+  log: Pick<ResponseLog, 'read' | 'document'>
+  monotonic: () => number
+}
 
 export class FacilitatorDoubts {
-  readonly #log: Pick<ResponseLog, 'read' | 'notes' | 'setNote'>
-  readonly #monotonic: () => number
-  #keys: readonly string[] = []
+  readonly #options: Options
+  #doubts: readonly Doubt[] = []
   #readAt = -Infinity
 
-  constructor({ log, monotonic }: { log: Pick<ResponseLog, 'read' | 'notes' | 'setNote'>; monotonic: () => number }) {
-    this.#log = log
-    this.#monotonic = monotonic
+  constructor(options: Options) {
+    this.#options = options
   }
 
   /**
-   * Whether only the chain settles this payment. A further attempt always reads the notes, because it can be that of a
-   * noted payment.
+   * Whether only the chain settles this payment. A further attempt always reads the doubts, because it can be that of a
+   * doubted payment.
    */
-  async concern(record: Reported & Pick<ResponseRecord, 'attempt'>): Promise<boolean> {
-    if (record.attempt > 1 || this.#monotonic() - this.#readAt >= READ_MS) await this.#read()
-    if (this.#keys.length === 0) return false
-    const prefix = keyOf({ ...record, identity: '' })
-    return this.#keys.some((key) => key.startsWith(prefix))
+  async concern(record: Pick<ResponseRecord, 'facilitator' | 'attempt'>): Promise<boolean> {
+    if (record.attempt > 1 || this.#options.monotonic() - this.#readAt >= READ_MS) await this.#read()
+    return this.#doubts.some(({ facilitator }) => facilitator === nameOf(record))
   }
 
-  /** Notes a payment that is not on chain. Before its record is reopened, so that a crash loses no note. */
-  async note(record: Reported): Promise<void> {
+  /** Notes a payment that is not on chain. Before its record is reopened, so that a crash loses no doubt. */
+  async note(record: Pick<ResponseRecord, 'facilitator' | 'identity'>): Promise<void> {
+    const doubt = { facilitator: nameOf(record), identity: record.identity }
+    await updateDocument(documentOf(this.#options.log), (stored) => {
+      const doubts = stored?.value ?? []
+      const isNoted = doubts.some((each) => isDeepStrictEqual(each, doubt))
+      return isNoted || doubts.length >= DOUBTS_MAX ? undefined : [...doubts, doubt]
+    })
     await this.#read()
-    if (this.#keys.length >= NOTES_MAX) return
-    await this.#log.setNote(keyOf(record), 'reported, and not on chain')
-    this.#keys = [...this.#keys, keyOf(record)]
   }
 
-  /** Removes the notes of payments that are on chain. Those of payments that are void stay for the operator. */
+  /** Removes the payments that are on chain. Those that are void stay for the operator. */
   async review(): Promise<void> {
+    const { log } = this.#options
     await this.#read()
-    for (const key of this.#keys) {
-      const record = await this.#log.read(identityOf(key))
-      if (!record || !isPaid(record.state)) continue
-      await this.#log.setNote(key)
-      this.#keys = this.#keys.filter((each) => each !== key)
+    for (const { identity } of this.#doubts) {
+      const record = await log.read(identity)
+      if (record && isPaid(record.state)) await removeDoubts(log, (each) => each.identity === identity)
     }
+    await this.#read()
   }
 
   async #read(): Promise<void> {
-    this.#readAt = this.#monotonic()
-    this.#keys = [...(await this.#log.notes(PREFIX)).keys()]
+    this.#readAt = this.#options.monotonic()
+    this.#doubts = await listDoubts(this.#options.log)
   }
 }
 
-export async function listDoubts(log: ResponseLog): Promise<{ facilitator: string; identity: string }[]> {
-  return [...(await log.notes(PREFIX)).keys()].map((key) => ({
-    facilitator: key.slice(PREFIX.length, key.indexOf(' ')),
-    identity: identityOf(key),
-  }))
+export async function listDoubts(log: Pick<ResponseLog, 'document'>): Promise<readonly Doubt[]> {
+  return (await documentOf(log).read())?.value ?? []
 }
 
-/** Removes all notes of the payments of a facilitator. Returns their number. */
-export async function clearDoubts(log: ResponseLog, host: string): Promise<number> {
-  const doubts = (await listDoubts(log)).filter(({ facilitator }) => hostOf(facilitator) === host)
-  for (const doubt of doubts) await log.setNote(keyOf(doubt))
-  return doubts.length
+/** Removes all doubts about a facilitator. Returns their number. */
+export function clearDoubts(log: Pick<ResponseLog, 'document'>, host: string): Promise<number> {
+  return removeDoubts(log, ({ facilitator }) => hostOf(facilitator) === host)
+}
+
+async function removeDoubts(log: Pick<ResponseLog, 'document'>, isRemoved: (doubt: Doubt) => boolean): Promise<number> {
+  let removed = 0
+  await updateDocument(documentOf(log), (stored) => {
+    const doubts = stored?.value ?? []
+    const kept = doubts.filter((doubt) => !isRemoved(doubt))
+    removed = doubts.length - kept.length
+    return removed === 0 ? undefined : kept
+  })
+  return removed
 }
 
 /** A URL can hold a key. */

@@ -47,11 +47,12 @@ export class RecentAttempts {
   /** Renews the lease of the attempt while `work` runs. */
   async run<Result>(record: ResponseRecord, work: () => Promise<Result>): Promise<Result> {
     const key = keyOf(record)
-    using _lease = this.#keepLease(record)
+    const endLease = this.#keepLease(record)
     this.#running.add(key)
     try {
       return await work()
     } finally {
+      endLease()
       this.#running.delete(key)
       this.#seen.set(key, { kind: 'ended' })
     }
@@ -82,7 +83,8 @@ export class RecentAttempts {
     this.#observedAt.set(identity, this.#options.monotonic())
   }
 
-  #keepLease(record: ResponseRecord): Disposable {
+  /** Returns a function that ends the lease. */
+  #keepLease(record: ResponseRecord): () => void {
     const { log, timer } = this.#options
     const { state, updated_at } = record
     let isHeld = true
@@ -97,11 +99,9 @@ export class RecentAttempts {
       if (isHeld && renewals < RENEWALS_MAX) renewLater(renewals + 1)
     }
     renewLater(1)
-    return {
-      [Symbol.dispose]() {
-        isHeld = false
-        cancel()
-      },
+    return () => {
+      isHeld = false
+      cancel()
     }
   }
 }

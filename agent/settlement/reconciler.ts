@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
+import { countOpen } from '../../store/log/responses.ts'
 import type { Timer } from '../../base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { unwrapSignature } from '../payment/wrapped-signature.ts'
@@ -29,6 +30,8 @@ const FAILED_MS = 60_000
 /** For each open record, so that at most sixty a second are observed, up to the longest delay of a record. */
 const DELAY_PER_RECORD_MS = 17
 const DELAY_OPEN_MS_MAX = 1_800_000
+/** No record is deferred for longer. One that is due later is due now: the clock was set back. */
+const DEFERRED_MS_MAX = 2 * DELAY_OPEN_MS_MAX
 /** For a settled record whose nonce is used: until its block is final, nothing is urgent. */
 const DELAY_SEEN_MS_MAX = 900_000
 /** Without records the chain is still observed, to check the clock. */
@@ -114,7 +117,7 @@ class Reconciler {
   async #run(): Promise<void> {
     const { log, monotonic, report, doubts } = this.#options.payments
     try {
-      const open = [...(await log.countUnfinished()).values()].reduce((sum, number) => sum + number, 0)
+      const open = await countOpen(log)
       this.#delayMaxMs = Math.min(Math.max(DELAY_MAX_MS, open * DELAY_PER_RECORD_MS), DELAY_OPEN_MS_MAX)
       await this.#unlessFailed('doubts', () => doubts.review())
       for (let isMore = true; isMore && !this.#stopping.signal.aborted;) isMore = await this.#reconcileNext()
@@ -145,7 +148,10 @@ class Reconciler {
   async #readDue(): Promise<ResponseRecord[]> {
     const { log, recentAttempts, monotonic } = this.#options.payments
     for (const [identity, { until }] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
-    const identities = await log.due({ before: new Date(this.#time() + 1), max: RECORDS_MAX + this.#failed.size })
+    const [time, max] = [this.#time() + 1, RECORDS_MAX + this.#failed.size]
+    const due = await log.list({ kind: 'open', dueBefore: new Date(time), max })
+    const late = await log.list({ kind: 'open', dueAfter: new Date(time + DEFERRED_MS_MAX), max })
+    const identities = [...due.identities, ...late.identities].slice(0, max)
     const read: (ResponseRecord | undefined)[] = []
     await forEach(identities.entries(), ([index, identity]) =>
       this.#unlessFailed(identity, async () => {

@@ -1,8 +1,9 @@
 /**
- * Removes final records after the published retention period: at start and daily, in bounded batches. Removes nothing
- * while the local clock is wrong, because a paid answer could be lost.
+ * Removes final records, and listed payments without a record, after the published retention period: at start and
+ * daily, in bounded batches. Removes nothing while the local clock is wrong, because a paid answer could be lost.
  */
 import type { ResponseLog } from '../../store/log/responses.ts'
+import { pruneUnrecorded } from '../../store/log/unrecorded.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
 import { DAY_MS } from '../../base/day.ts'
@@ -50,7 +51,9 @@ export function startRetention({ log, chain, days, now, timer, report }: Retenti
       report('clock_differs_from_chain', 'nothing is removed')
       return RETRY_MS
     }
-    const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
+    const before = new Date(now().getTime() - days * DAY_MS)
+    await pruneUnrecorded(log, before)
+    const count = await log.prune({ before, max: BATCH_RECORDS })
     return count > 0 ? PAUSE_MS : DAY_MS
   }
 

@@ -1,4 +1,5 @@
 /** What the payment code uses: response log, facilitator, chain, recent attempts, doubts, clocks, timer and report. */
+import type { OwnerClaims } from '../../store/log/owner.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
@@ -9,6 +10,7 @@ import type { RecentAttempts } from './recent-attempts.ts'
 
 export interface PaymentServices {
   log: ResponseLog
+  claims: OwnerClaims
   facilitator: Facilitator
   chain: Chain
   /** Adds the issuer and signs with the current key. */

@@ -29,9 +29,10 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .command('unfinished')
     .description('list the payments whose outcome is not final')
     .action(async () => {
+      const { listOpen } = await import('../../store/log/responses.ts')
       await using log = await openLog()
       let isComplete = true
-      for (const identity of await log.unfinished()) {
+      for await (const identity of listOpen(log)) {
         const record = await tryRead(log, identity)
         if (record) print(`${record.state.padEnd(8)} ${record.updated_at} attempt ${record.attempt} ${identity}`)
         else print(`damaged ${identity}`)
@@ -43,8 +44,9 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .command('unrecorded')
     .description('list the payments that the chain shows as settled and that have no record')
     .action(async () => {
+      const { listUnrecorded } = await import('../../store/log/unrecorded.ts')
       await using log = await openLog()
-      for (const { found_at, transaction, identity } of await log.unrecorded())
+      for (const { found_at, transaction, identity } of await listUnrecorded(log))
         print(`${found_at} ${transaction} ${identity}`)
     })
   payments

@@ -18,21 +18,18 @@
  *   {DATA_DIR}/import/             LMDB: the process of the command `import`
  *     'holder'                  -> its process id
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
- *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     'probe'                   -> written to check that the log can be written
- *     'public-keys'             -> AnnouncedKey[]: every public key that a machine has announced
  *     identity: digest          -> the key of the record of this payment: the time of its claim, and the digest. So the
  *                                  entries of sales at the same time are on the same pages
  *     claim: key                -> the ResponseRecord of the claim with checksum; written once
  *     progress: key             -> what has changed since, with checksum
  *     unfinished: state:time key -> its identity, one per record that is not final, in the order in which they are due
- *     finished: time key        -> true, one per final record, in the order in which they became final
+ *     finished: time key        -> its identity, one per final record, in the order in which they became final
  *     payment-id: digest        -> the key of the record that has this payment id and is not void
- *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
- *     note: key                 -> a small value that all processes share
+ *     document: key             -> StoredDocument: a small value that all processes share (store/log/documents.ts)
  *                                  The word before the colon is part of the key: all these are in one tree, and a
  *                                  settlement changes the last `progress` and the first `unfinished`
- *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
+ *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/directory-files.ts)
  *   {DATA_DIR}/last-backup.json    the time and the size of the last backup
  *   {DATA_DIR}/receivers.json      the receivers that this directory was used with
  *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
@@ -49,7 +46,7 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
   history: 2,
-  responses: 3,
+  responses: 4,
   lock: 1,
 }
 
@@ -63,9 +60,6 @@ export const LAYOUT_KEY = 'layout'
 export const INFO_KEY = 'info'
 export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
-
-export const OWNER_KEY = 'owner'
-export const PUBLIC_KEYS_KEY = 'public-keys'
 
 const BEFORE_A = 'A'.charCodeAt(0) - 1
 

@@ -3,21 +3,14 @@
  * it and writes record and indexes. LMDB does not roll back a callback that throws, so nothing throws after the first
  * write. A promise resolves after the write is on disk, so its result survives a kill and a power loss.
  */
-import { isDeepStrictEqual } from 'node:util'
+import { randomUUID } from 'node:crypto'
 import { asBinary } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, storedChecksum, undefinedIfCorrupt } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { awaitWrite, checkPlace, openEnvironment, readerIdsOf, StoreError } from '../files/environment.ts'
-import {
-  finishedKey,
-  OWNER_KEY,
-  PUBLIC_KEYS_KEY,
-  recordKeyIn,
-  responsesFolder,
-  unfinishedKey,
-} from '../files/layout.ts'
-import { refuseOtherReceiver, type LogOwner } from './log-owner.ts'
+import { finishedKey, recordKeyIn, responsesFolder, unfinishedKey } from '../files/layout.ts'
+import type { LogDocument, StoredDocument } from './documents.ts'
 import {
   decodeStored,
   digestOf,
@@ -38,7 +31,6 @@ import {
   isIdFree,
   isVersion,
   NEW_VERSION,
-  NEWEST_READ_MAX,
   otherKey,
   UNFINISHED_STATES,
   withProgress,
@@ -46,10 +38,9 @@ import {
   type RecordChange,
   type RecordState,
   type ResponseRecord,
-  type UnrecordedPayment,
 } from './record.ts'
-import { MOVED_NOTE, PART, type LogPart, type MoveSource } from './move.ts'
-import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from './responses.ts'
+import { MOVED, PART, type LogPart, type MoveSource } from './move.ts'
+import type { CountQuery, DocumentVersion, LogPage, LogQuery } from './responses.ts'
 
 /**
  * A record that was read, and what tells that the stored one is the same. The bytes that the checksum is about are
@@ -95,45 +86,18 @@ export class LmdbResponseLog implements MoveSource {
     this.#now = now
   }
 
-  async owner(): Promise<LogOwner | undefined> {
-    return this.#getOwner()
-  }
-
-  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
-    return this.#transact(() => {
-      const stored = this.#getOwner()
-      if (stored && !isDeepStrictEqual(stored, current)) return stored
-      void this.#ranges.environment.put(OWNER_KEY, next)
-      return next
-    })
-  }
-
-  async announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void> {
-    const { kid, compromised_at } = key
-    await this.#transact(() => {
-      const keys = this.#getPublicKeys()
-      const known = keys.find((each) => each.kid === kid)
-      if (!known) keys.push({ ...key, announced_at: this.#now().toISOString() })
-      else if (known.compromised_at === null && compromised_at !== null)
-        keys.splice(keys.indexOf(known), 1, { ...known, compromised_at })
-      else return
-      void this.#ranges.environment.put(PUBLIC_KEYS_KEY, keys)
-    })
-  }
-
-  async publicKeys(): Promise<AnnouncedKey[]> {
-    return this.#getPublicKeys()
-  }
-
-  async notes(prefix: string): Promise<Map<string, string>> {
-    const { notes } = this.#ranges
-    const keys = [...notes.keys({ start: prefix, end: `${prefix}\uffff` })]
-    return new Map(keys.flatMap((key) => [[key, notes.get(key) ?? '']]))
-  }
-
-  async setNote(key: string, value?: string): Promise<void> {
-    const { environment, notes } = this.#ranges
-    await awaitWrite(environment.transaction(() => (value === undefined ? notes.remove(key) : notes.put(key, value))))
+  document<Value>(key: string): LogDocument<Value> {
+    return {
+      read: async () => this.#ranges.documents.get(key) as StoredDocument<Value> | undefined,
+      compareAndSet: (value, revision) =>
+        this.#transact(() => {
+          const { documents } = this.#ranges
+          if (documents.get(key)?.revision !== revision) return undefined
+          const next = { value, revision: randomUUID(), written_at: this.#now().toISOString() }
+          documents.put(key, next)
+          return next
+        }),
+    }
   }
 
   async checkWritable(): Promise<void> {
@@ -141,44 +105,48 @@ export class LmdbResponseLog implements MoveSource {
     await this.#ranges.environment.put('probe', Date.now())
   }
 
-  async newestRecords(): Promise<ResponseRecord[]> {
-    const limit = NEWEST_READ_MAX
-    const { unfinished, finished } = this.#ranges
-    const keys = [...unfinished.keys({ limit }), ...finished.keys({ reverse: true, limit })]
-    return keys.flatMap((key) => undefinedIfCorrupt(() => this.#findAt(recordKeyIn(key))) ?? [])
-  }
-
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
     return this.#find(identity) ?? this.#findAt(holderOf(paymentId, this.#ranges))
   }
 
-  async unfinished(): Promise<string[]> {
-    return this.#identitiesAt(this.#ranges.unfinished.keys())
+  async list(query: LogQuery): Promise<LogPage> {
+    const { max } = query
+    const { finished, unfinished } = this.#ranges
+    if (query.kind === 'final') {
+      const keys = finished.keys({ reverse: true, limit: max })
+      return { identities: Array.from(keys, (key) => String(finished.getBinary(key))), next: undefined }
+    }
+    const { after, dueBefore, dueAfter } = query
+    const from = after ?? dueAfter?.toISOString() ?? ''
+    const keys = UNFINISHED_STATES.flatMap((state) => {
+      const end = dueBefore ? `${state}:${dueBefore.toISOString()}` : `${state};`
+      return [...unfinished.keys({ start: `${state}:${from}`, exclusiveStart: true, end, limit: max })]
+    })
+    const byTime = keys.toSorted((one, other) => (timeIn(one) < timeIn(other) ? -1 : 1)).slice(0, max)
+    const last = byTime.length < max ? undefined : byTime.at(-1)
+    return { identities: this.#identitiesAt(byTime), next: last && timeIn(last) }
   }
 
-  async due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    const [time, late] = [before, lateAfter(before)].map((each) => each.toISOString())
-    const keys = UNFINISHED_STATES.flatMap((state) => [
-      ...this.#ranges.unfinished.keys({ start: `${state}:`, end: `${state}:${time}`, limit: max }),
-      ...this.#ranges.unfinished.keys({ start: `${state}:${late}`, end: `${state};`, limit: max }),
-    ])
-    const timeIn = (key: string) => key.slice(key.indexOf(':') + 1)
-    const byTime = keys.toSorted((one, other) => (timeIn(one) < timeIn(other) ? -1 : 1))
-    return this.#identitiesAt(byTime.slice(0, max))
+  async count({ states = UNFINISHED_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
+    const { unfinished } = this.#ranges
+    return new Map(
+      states.map((state) => {
+        // The range ends at the character after the colon.
+        const range = { start: `${state}:`, end: `${state};` }
+        if (prefix === '') return [state, unfinished.count(range)]
+        const found = this.#identitiesAt(unfinished.keys(range)).filter((identity) => identity.startsWith(prefix))
+        return [state, found.length]
+      }),
+    )
   }
 
-  async countUnfinished(): Promise<Map<RecordState, number>> {
-    // The range ends at the character after the colon.
-    const rangeOf = (state: string) => ({ start: `${state}:`, end: `${state};` })
-    return new Map(UNFINISHED_STATES.map((state) => [state, this.#ranges.unfinished.count(rangeOf(state))]))
-  }
-
-  async claim(record: ResponseRecord): Promise<Claim> {
+  async claim(record: ResponseRecord, unchanged?: DocumentVersion): Promise<Claim> {
     checkPlace(this.#folder)
     this.#checkReserve()
     const { identity, payment_id } = record
     return this.#transact((): Claim => {
-      refuseOtherReceiver(this.#getOwner(), record)
+      if (unchanged && this.#ranges.documents.get(unchanged.document)?.revision !== unchanged.revision)
+        return { kind: 'outdated' }
       const holder = holderOf(payment_id, this.#ranges)
       const existing = this.#find(identity) ?? this.#findAt(holder)
       if (existing) return { kind: 'taken', record: existing }
@@ -186,11 +154,6 @@ export class LmdbResponseLog implements MoveSource {
       this.#writeIndexes({ key: this.#add(record), next: record, before: undefined })
       return { kind: 'claimed', record }
     })
-  }
-
-  async countUnknown(prefix: string): Promise<number> {
-    const keys = [...this.#ranges.unfinished.keys({ start: 'unknown:', end: 'unknown;' })]
-    return this.#identitiesAt(keys).filter((identity) => identity.startsWith(prefix)).length
   }
 
   /** Reads only the progress, because the caller has the rest of the record. */
@@ -211,31 +174,17 @@ export class LmdbResponseLog implements MoveSource {
     })
   }
 
-  async noteUnrecorded(payment: UnrecordedPayment): Promise<boolean> {
-    this.#checkReserve()
-    return this.#transact(() => {
-      const { unrecorded } = this.#ranges
-      if (unrecorded.getBinary(payment.identity)) return false
-      if (unrecorded.count() >= UNRECORDED_MAX) throw new StoreError('The list of unrecorded payments is full')
-      unrecorded.put(payment.identity, payment)
-      return true
-    })
-  }
-
-  async unrecorded(): Promise<UnrecordedPayment[]> {
-    const { unrecorded } = this.#ranges
-    return [...unrecorded.keys()].flatMap((identity) => unrecorded.get(identity) ?? [])
-  }
-
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return this.#transact(() => {
-      const { unrecorded, finished } = this.#ranges
-      const time = before.toISOString()
-      const old = [...unrecorded.keys()].filter((identity) => (unrecorded.get(identity)?.found_at ?? time) < time)
-      const keys = [...finished.keys({ end: time, limit: max })]
-      for (const identity of old) unrecorded.remove(identity)
+      const keys = [...this.#ranges.finished.keys({ end: before.toISOString(), limit: max })]
       return keys.filter((key) => this.#removeFinished(key)).length
     })
+  }
+
+  documents(): Map<string, StoredDocument<unknown>> {
+    const { documents } = this.#ranges
+    const entries = [...documents.keys()].map((key) => [key, documents.get(key)] as const)
+    return new Map(entries.flatMap(([key, stored]) => (stored ? [[key, stored]] : [])))
   }
 
   otherProcesses(): number[] {
@@ -273,20 +222,12 @@ export class LmdbResponseLog implements MoveSource {
   }
 
   async #transact<T>(change: () => T): Promise<T> {
-    const { environment, notes } = this.#ranges
+    const { environment, documents } = this.#ranges
     const changeUnlessMoved = () => {
-      if (notes.getBinary(MOVED_NOTE)) throw new StoreError('The response log was moved')
+      if (documents.getBinary(MOVED)) throw new StoreError('The response log was moved')
       return change()
     }
     return awaitWrite(environment.transaction(changeUnlessMoved))
-  }
-
-  #getOwner(): LogOwner | undefined {
-    return this.#ranges.environment.get(OWNER_KEY) as LogOwner | undefined
-  }
-
-  #getPublicKeys(): AnnouncedKey[] {
-    return (this.#ranges.environment.get(PUBLIC_KEYS_KEY) as AnnouncedKey[] | undefined) ?? []
   }
 
   #identitiesAt(keys: Iterable<string>): string[] {
@@ -328,7 +269,7 @@ export class LmdbResponseLog implements MoveSource {
     const [listed, formerly] = [this.#placeOf(next, key), before && this.#placeOf(before, key)]
     if (formerly?.key !== listed.key) {
       formerly?.range.remove(formerly.key)
-      listed.range.put(listed.key, asBinary(listed.value))
+      listed.range.put(listed.key, asBinary(Buffer.from(next.identity)))
     }
     this.#writePaymentId(next, key, before)
   }
@@ -345,8 +286,8 @@ export class LmdbResponseLog implements MoveSource {
   #placeOf(record: ResponseRecord, key: string) {
     const { finished, unfinished } = this.#ranges
     return isFinal(record.state)
-      ? { range: finished, key: finishedKey(record, key), value: Buffer.from('true') }
-      : { range: unfinished, key: unfinishedKey(record, key), value: Buffer.from(record.identity) }
+      ? { range: finished, key: finishedKey(record, key) }
+      : { range: unfinished, key: unfinishedKey(record, key) }
   }
 
   /** Inside a transaction. A corrupt record stays for the operator; only its key in `finished` is removed. */
@@ -363,6 +304,9 @@ export class LmdbResponseLog implements MoveSource {
     return true
   }
 }
+
+/** The time and the record key in a key of `unfinished`, which are its position. */
+const timeIn = (key: string) => key.slice(key.indexOf(':') + 1)
 
 interface IndexWrite {
   key: string

@@ -5,8 +5,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { StoreError } from '../files/environment.ts'
+import type { StoredDocument } from './documents.ts'
+import { OWNER, ownerOf } from './owner.ts'
 import type { ResponseRecord } from './record.ts'
-import type { AnnouncedKey, ResponseLog } from './responses.ts'
+import type { ResponseLog } from './responses.ts'
 
 interface MovedRecord {
   readonly record: ResponseRecord
@@ -29,28 +31,31 @@ const READS_MAX = 50
 export interface MoveSource extends ResponseLog {
   /** The other processes that have the log open. */
   otherProcesses(): number[]
-  /** All records. Other methods return the rest of the log. */
+  /** All records. */
   export(): Iterable<LogPart>
+  documents(): ReadonlyMap<string, StoredDocument<unknown>>
 }
 
 export interface MoveTarget extends ResponseLog {
   /** Adds a part of another log. Can be repeated with the same part. */
   importRecords(part: LogPart): Promise<void>
-  importKeys(keys: readonly AnnouncedKey[]): Promise<void>
+  /** Adds documents, with their revisions and times, unless the log has them. */
+  importDocuments(documents: ReadonlyMap<string, StoredDocument<unknown>>): Promise<void>
 }
 
-const MARKS = 'move/'
-/** The note of a source: where it moves. No process changes the log then. */
-export const MOVED_NOTE = `${MARKS}to`
-/** The note of a target that is not complete: the id of the log. */
-const INCOMPLETE_NOTE = `${MARKS}incomplete`
+/** The document of a source: where it moves. No process changes the log then. */
+export const MOVED = 'moved'
+const movedOf = (log: Pick<ResponseLog, 'document'>) => log.document<{ to: string }>(MOVED)
+/** The document of a target: the id of the log while it is not complete. */
+const INCOMPLETE = 'incomplete'
+const incompleteOf = (log: Pick<ResponseLog, 'document'>) => log.document<{ log_id: string | null }>(INCOMPLETE)
 
 /** Why a service must not start with this log, as one line. */
-export async function findMoveFault(log: Pick<ResponseLog, 'notes'>): Promise<string | undefined> {
-  const marks = await log.notes(MARKS)
-  const to = marks.get(MOVED_NOTE)
-  if (to !== undefined) return `The response log was moved to ${to}: use that one`
-  return marks.has(INCOMPLETE_NOTE) ? 'The response log is not complete: repeat "move-log"' : undefined
+export async function findMoveFault(log: Pick<ResponseLog, 'document'>): Promise<string | undefined> {
+  const moved = await movedOf(log).read()
+  if (moved) return `The response log was moved to ${moved.value.to}: use that one`
+  const isIncomplete = typeof (await incompleteOf(log).read())?.value.log_id === 'string'
+  return isIncomplete ? 'The response log is not complete: repeat "move-log"' : undefined
 }
 
 interface Move {
@@ -66,38 +71,46 @@ interface Move {
  * @throws StoreError if the target has another log, or differs from the source afterwards
  */
 export async function moveLog({ source, target, to }: Move): Promise<{ records: number; damaged: string[] }> {
-  const owner = await prepare({ source, target, to })
-  await target.setNote(INCOMPLETE_NOTE, owner.log_id)
-  await source.setNote(MOVED_NOTE, to)
+  const { owner, log_id } = await prepare({ source, target, to })
+  const moved = (await movedOf(source).read()) ?? (await movedOf(source).compareAndSet({ to }, undefined))
+  if (moved?.value.to !== to) throw new StoreError('The response log moves elsewhere meanwhile')
   for (const part of source.export()) await target.importRecords(part)
-  await target.importKeys(await source.publicKeys())
-  for (const payment of await source.unrecorded()) await target.noteUnrecorded(payment)
-  for (const [key, value] of await source.notes('')) if (!key.startsWith(MARKS)) await target.setNote(key, value)
+  const marks = new Set([OWNER, MOVED, INCOMPLETE])
+  await target.importDocuments(new Map([...source.documents()].filter(([key]) => !marks.has(key))))
   const counts = await compare(source, target)
-  const stored = await target.setOwner(owner, undefined)
-  if (stored.log_id !== owner.log_id) throw new StoreError(`${to}: has got another response log meanwhile`)
-  await target.setNote(INCOMPLETE_NOTE)
+  await target.importDocuments(new Map([[OWNER, owner]]))
+  if ((await ownerOf(target).read())?.value.log_id !== log_id)
+    throw new StoreError(`${to}: has got another response log meanwhile`)
+  await incompleteOf(target).compareAndSet({ log_id: null }, (await incompleteOf(target).read())?.revision)
   return counts
 }
 
-/** Changes nothing. */
+/** Marks the target as incomplete, and changes nothing else. */
 async function prepare({ source, target, to }: Move) {
-  const owner = await source.owner()
+  const owner = await ownerOf(source).read()
   if (!owner) throw new StoreError('The response log is new, so there is nothing to move')
+  const { log_id } = owner.value
   const others = source.otherProcesses()
   if (others.length > 0)
     throw new StoreError(`Other processes have the response log open, stop them first: ${others.join(', ')}`)
-  const movedTo = (await source.notes(MARKS)).get(MOVED_NOTE) ?? to
+  const movedTo = (await movedOf(source).read())?.value.to ?? to
   if (movedTo !== to) throw new StoreError(`The response log moves to ${movedTo}: finish that`)
-  const incomplete = (await target.notes(MARKS)).get(INCOMPLETE_NOTE)
-  if (incomplete === owner.log_id) return owner
-  const stored = await target.owner()
-  if (stored?.log_id === owner.log_id)
+  const incomplete = await incompleteOf(target).read()
+  const incompleteId = incomplete?.value.log_id ?? undefined
+  if (incompleteId === log_id) return { owner, log_id }
+  const stored = await ownerOf(target).read()
+  if (stored?.value.log_id === log_id)
     throw new StoreError(`${to}: has this response log already; the move is complete`)
   // A log that was restored in part can have records without an owner.
-  if (incomplete !== undefined || stored || (await target.newestRecords()).length > 0)
+  if (incompleteId !== undefined || stored || !(await isEmpty(target)))
     throw new StoreError(`${to}: has another response log; use an empty one`)
-  return owner
+  await incompleteOf(target).compareAndSet({ log_id }, incomplete?.revision)
+  return { owner, log_id }
+}
+
+async function isEmpty(log: ResponseLog): Promise<boolean> {
+  const pages = await Promise.all((['open', 'final'] as const).map((kind) => log.list({ kind, max: 1 })))
+  return pages.every(({ identities }) => identities.length === 0)
 }
 
 async function compare(source: MoveSource, target: MoveTarget) {

@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto'
 import { asBinary, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CorruptRecordError, undefinedIfCorrupt } from '../files/checksum.ts'
-import { decodeRecord, otherKey, type ResponseRecord, type UnrecordedPayment } from './record.ts'
+import type { StoredDocument } from './documents.ts'
+import { decodeRecord, otherKey, type ResponseRecord } from './record.ts'
 
 type Environment = RootDatabase<unknown, string>
 /** `asBinary` gives the second one its type. */
@@ -68,10 +69,9 @@ export function openRanges(environment: Environment) {
     records: range<never>('claim'),
     progress: range<never>('progress'),
     unfinished: range<never>('unfinished'),
-    finished: range<true>('finished'),
+    finished: range<never>('finished'),
     paymentIds: range<string>('payment-id'),
-    unrecorded: range<UnrecordedPayment>('unrecorded'),
-    notes: range<string>('note'),
+    documents: range<StoredDocument<unknown>>('document'),
   }
 }
 

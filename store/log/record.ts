@@ -1,18 +1,12 @@
 /** A record of the response log: its states, their transitions and its encoding. */
 import { CorruptRecordError, decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 
-/** A payment that the chain shows as settled, although the log has no record of it. */
-export interface UnrecordedPayment {
-  readonly identity: string
-  readonly transaction: string
-  /** When the service found it. ISO 8601, in UTC. */
-  readonly found_at: string
-}
-
 export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
   /** The identity or the payment id belongs to this record. */
   | { kind: 'taken'; record: ResponseRecord }
+  /** The document has another revision. Nothing was written. */
+  | { kind: 'outdated' }
 
 /** The allowed next states of each state. */
 export const TRANSITIONS = {
@@ -47,8 +41,8 @@ export interface FirstDenial {
 }
 
 /**
- * Shows that the process of a settlement is alive. A reader counts the duration on its own clock, from when it first saw
- * this number of renewals.
+ * Shows that the process of a settlement is alive. A reader counts the duration on its own clock, from when it first
+ * saw this number of renewals.
  */
 export interface Lease {
   readonly duration_ms: number
@@ -170,9 +164,6 @@ export function applyChange(record: ResponseRecord, change: RecordChange): Respo
   if (record.state !== change.state) for (const name of NOTES) if (!(name in change)) delete next[name]
   return next as ResponseRecord
 }
-
-/** The most unfinished and the most final records that `ResponseLog.newestRecords` reads. */
-export const NEWEST_READ_MAX = 10
 
 /** What a change can set. */
 const PROGRESS = Object.keys({

@@ -4,91 +4,98 @@
  * A response is claimed under its payment's identity before the payment is settled. Every later transition is a
  * compare-and-set. The promise of a write resolves when it is on disk.
  */
-import type { LogOwner } from './log-owner.ts'
-import type { Claim, RecordChange, RecordState, ResponseRecord, UnrecordedPayment } from './record.ts'
+import type { LogDocument } from './documents.ts'
+import type { Claim, RecordChange, RecordState, ResponseRecord } from './record.ts'
 
-/** A public key of the service. A key that was announced stays, and stays compromised. */
-export interface AnnouncedKey {
-  readonly kid: string
-  /** Without private members. */
-  readonly jwk: Readonly<Record<string, string>>
-  /** When the log first got it, by the clock of the log. Like all times, ISO 8601 in UTC. */
-  readonly announced_at: string
-  /** When it became known that others may have the private key. Null for a key that only this service has. */
-  readonly compromised_at: string | null
+/** A document as it was read. */
+export interface DocumentVersion {
+  readonly document: string
+  /** Undefined if the document did not exist. */
+  readonly revision: string | undefined
+}
+
+/** The records whose state is not final, in the order in which they are due. */
+interface OpenQuery {
+  kind: 'open'
+  /** A record without `due_at` has been due since it was prepared. */
+  dueBefore?: Date
+  dueAfter?: Date
+  /** `next` of the page before. */
+  after?: string | undefined
+  max: number
+}
+
+/** The records that became final last, the last one first. */
+interface FinalQuery {
+  kind: 'final'
+  max: number
+}
+
+export type LogQuery = OpenQuery | FinalQuery
+
+/** Identities. The caller reads the records one by one, so that a corrupt one stops no other. */
+export interface LogPage {
+  readonly identities: readonly string[]
+  /** Where the next page of open records begins. Undefined after the last one. */
+  readonly next: string | undefined
+}
+
+export interface CountQuery {
+  /** Default: every state that is not final. */
+  states?: readonly RecordState[]
+  /** What the identities begin with. Default: any. */
+  prefix?: string
 }
 
 /** The interface of the log. LMDB and PostgreSQL implement it. */
 export interface ResponseLog {
-  /** Writes durably without an effect. Rejects if a sale could not be stored. */
-  checkWritable(): Promise<void>
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
    * Stores the record of a new payment. If the identity or the payment id is already taken, returns the existing
-   * record. Rejects when the disk is nearly full, in which existing records can still be advanced, and when the log has
-   * another receiver.
+   * record. With a document, stores it only while the document has this revision. Rejects when the disk is nearly full,
+   * in which existing records can still be advanced.
    * @example
    * const claim = await log.claim(record)
    * if (claim.kind === 'taken') return replay(claim.record)
    */
-  claim(record: ResponseRecord): Promise<Claim>
-  /** The payments of one payer whose state is `unknown`. `prefix` is what their identities begin with. */
-  countUnknown(prefix: string): Promise<number>
+  claim(record: ResponseRecord, unchanged?: DocumentVersion): Promise<Claim>
   /**
    * Changes a record that was read or written, and that still has this version. Undefined otherwise: read the record
-   * and decide again. A void record that becomes `settled` is listed as unfinished again, and takes its payment id back
-   * unless another payment has it. A record keeps its state when a paid one gets its receipt, and when an unfinished
-   * one gets `due_at` or `first_denial`, which end with the state.
+   * and decide again. A void record that becomes `settled` is open again, and takes its payment id back unless another
+   * payment has it. A record keeps its state when a paid one gets its receipt, and when an open one gets `due_at`,
+   * `first_denial` or `lease`, which end with the state.
    * @example
    * const settled = await log.advance(record, { state: 'settled', payment_response, updated_at })
    * const { state, updated_at } = settled
    * await log.advance(settled, { state, updated_at, due_at: '2026-01-01T00:15:00.000Z' })
    */
   advance(from: ResponseRecord, change: RecordChange): Promise<ResponseRecord | undefined>
-  /**
-   * The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other.
-   */
-  unfinished(): Promise<string[]>
-  /**
-   * At most `max` of them that are due before a time, earliest first. A record without `due_at` has been
-   * due since it was prepared. One that is due much later than records are deferred is due now: the clock was set back.
-   */
-  due(request: { before: Date; max: number }): Promise<string[]>
-  /** How many there are, for each state that is not final. */
-  countUnfinished(): Promise<ReadonlyMap<RecordState, number>>
-  /**
-   * Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full.
-   */
-  noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
-  unrecorded(): Promise<UnrecordedPayment[]>
-  /**
-   * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were
-   * found before it. Returns the number of records.
-   */
+  list(query: LogQuery): Promise<LogPage>
+  /** The number of open records of each state. */
+  count(query?: CountQuery): Promise<ReadonlyMap<RecordState, number>>
+  /** Removes at most `max` records that became final before `before`, oldest first. Returns their number. */
   prune(request: { before: Date; max: number }): Promise<number>
-  /** Undefined before the first start of a service. */
-  owner(): Promise<LogOwner | undefined>
-  /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
-  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
-  /** Adds a public key to those of the log, or marks one as compromised. Nothing else of a key ever changes. */
-  announceKey(key: Omit<AnnouncedKey, 'announced_at'>): Promise<void>
-  /** The keys of {@link ResponseLog.announceKey}, of all machines, first announced first. */
-  publicKeys(): Promise<AnnouncedKey[]>
-  /** The notes whose keys begin with `prefix`: small values that all processes share. */
-  notes(prefix: string): Promise<ReadonlyMap<string, string>>
-  /** Without a value, removes the note. */
-  setNote(key: string, value?: string): Promise<void>
-  /** Some unfinished records and those that became final last. Damaged records are skipped. */
-  newestRecords(): Promise<ResponseRecord[]>
+  /** A value that all processes share. It stays until it is replaced. */
+  document<Value>(key: string): LogDocument<Value>
+  /** Writes durably without an effect. Rejects if a sale could not be stored. */
+  checkWritable(): Promise<void>
   close(): Promise<void>
 }
 
-/** No record is deferred for longer. */
-const DEFERRED_MS_MAX = 3_600_000
+export async function countOpen(log: Pick<ResponseLog, 'count'>): Promise<number> {
+  return [...(await log.count()).values()].reduce((sum, number) => sum + number, 0)
+}
 
-/** The time after which a record is due although it is later. */
-export const lateAfter = (before: Date) => new Date(before.getTime() + DEFERRED_MS_MAX)
+/** For one statement of a database. */
+const PAGE_MAX = 1_000
 
-/** Bounds the list of payments without a record. It is longer than an operator can work through. */
-export const UNRECORDED_MAX = 1_000
+/** The identities of all open records, read page by page. A record that is deferred meanwhile can come twice. */
+export async function* listOpen(log: Pick<ResponseLog, 'list'>, max = PAGE_MAX): AsyncGenerator<string> {
+  let after: string | undefined
+  do {
+    const { identities, next } = await log.list({ kind: 'open', after, max })
+    yield* identities
+    after = next
+  } while (after !== undefined)
+}

@@ -12,7 +12,7 @@ import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
 import type { PaymentServices } from '../../agent/settlement/services.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { ResponseLog } from '../../store/log/responses.ts'
+import { countOpen, type ResponseLog } from '../../store/log/responses.ts'
 import { startRemotes } from './load/server-process.ts'
 
 const NODE_MS = 50
@@ -66,7 +66,7 @@ export async function measureConfirmations(
   const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage(cpu)
   await reconciler.stop()
-  const open = (await log.unfinished()).length
+  const open = await countOpen(log)
   if (open > 0 || failures.length > 0) throw new Error(`${open} payments were not confirmed: ${String(failures[0])}`)
   const busy = (user + system) / 1e6 / seconds
   return { perSecond: count / seconds, bound: busy > 0.8 ? 'the CPU of the process' : 'the replies of node and log' }

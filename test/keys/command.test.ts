@@ -6,6 +6,7 @@ import { KEY_LEAD_SECONDS, openKeyring } from '../../keys/keyring.ts'
 import type { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, filesIn, makeKeyAt, openTestLog, readJwk, START_SECONDS } from './support.ts'
+import { readPublicKeys } from '../../store/log/public-keys.ts'
 
 let directory: string
 let log: LmdbResponseLog
@@ -25,7 +26,7 @@ async function run(action: typeof listKeys, folder = directory, seconds = START_
   return { isDone, lines, text: lines.join('\n') }
 }
 
-const announcedKids = async () => (await log.publicKeys()).map(({ kid }) => kid)
+const announcedKids = async () => (await readPublicKeys(log)).map(({ kid }) => kid)
 const kidIn = (name = '') => name.replace('.jwk.json', '')
 
 describe('the command keys', () => {
@@ -109,7 +110,7 @@ describe('the command keys', () => {
     const { isDone, text } = await run(compromiseKeys, directory, START_SECONDS, [kid, 'x'])
     expect(isDone).to.equal(false)
     expect(text).to.include('has no key "x"')
-    expect((await log.publicKeys()).map((key) => key.compromised_at)).to.deep.equal([null])
+    expect((await readPublicKeys(log)).map((key) => key.compromised_at)).to.deep.equal([null])
   })
 
   it('never prints a private part', async () => {

@@ -5,6 +5,7 @@ import { KEY_LEAD_SECONDS, openKeyring, PUBLISHED_MS, type Keyring } from '../..
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, filesIn, makeKeyAt, openTestLog, pathOf, START_SECONDS } from './support.ts'
+import { announceKey } from '../../store/log/public-keys.ts'
 
 const PUBLISHED_SECONDS = PUBLISHED_MS / 1000
 const YEAR_SECONDS = 366 * 24 * 3600
@@ -22,7 +23,7 @@ function open(seconds = START_SECONDS, { folder = directory, previous }: { folde
 const kidsOf = ({ keySet }: Keyring) => keySet.keys.map(({ kid }) => kid)
 
 async function compromise(kid: string): Promise<void> {
-  await log.announceKey({ kid, jwk: {}, compromised_at: '2027-01-15T08:00:00Z' })
+  await announceKey(log, { kid, jwk: {}, compromised_at: '2027-01-15T08:00:00Z' })
 }
 
 beforeEach(async () => {

@@ -14,6 +14,8 @@ import { BATCH, COMPANY, requestOverTransports, type Operation } from '../suppor
 import { startScriptedApp, type ScriptedApp } from './scripted-app.ts'
 import { deploymentOf } from '../support/deployment.ts'
 import { operationOf } from '../support/operations.ts'
+import { openIdentities } from '../support/records.ts'
+import { countOpen } from '../../store/log/responses.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -52,7 +54,7 @@ let sale: ScriptedApp['sale']
 async function expectUncharged(code: RefusalCode): Promise<void> {
   const isSold = code === 'payment_replay_conflict' || code === 'payment_failed'
   if (REFUSALS[code].charged !== 'no' || isSold) return
-  const unfinished = await sale.context.payments.log.unfinished()
+  const unfinished = await openIdentities(sale.context.payments.log)
   expect([sale.count('settle'), unfinished.length]).to.deep.equal([0, openPayments])
 }
 
@@ -74,7 +76,7 @@ async function reset(): Promise<void> {
   sale.budgets = original.budgets
   sale.now = original.now
   sale.calls.length = 0
-  openPayments = (await sale.context.payments.log.unfinished()).length
+  openPayments = await countOpen(sale.context.payments.log)
 }
 
 const { get, lookup, search, resolve, rest, a2a, mcp } = requestOverTransports(() => app)

@@ -6,6 +6,7 @@ import { startFakedService } from '../support/faked-service.ts'
 import { exchange, type RawReply } from '../support/raw-http.ts'
 import { buyOverTransports } from '../support/transports.ts'
 import { useService } from '../support/use-service.ts'
+import { openIdentities } from '../support/records.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const HOST = 'Host: 127.0.0.1\r\n'
@@ -86,7 +87,7 @@ describe('the request id', () => {
       bought.headers['payment-response'],
     ])
     const log = new LmdbResponseLog(service.directory, { readOnly: true })
-    for (const identity of await log.unfinished())
+    for (const identity of await openIdentities(log))
       expect(JSON.stringify(await log.read(identity))).not.to.contain('the-sale')
     await log.close()
   })

@@ -1,12 +1,24 @@
-/** What every response log promises, checked for LMDB and for PostgreSQL. */
+/** What every response log promises, checked for LMDB, for PostgreSQL and for that of the tests. */
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreError } from '../../store/files/environment.ts'
-import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../store/log/record.ts'
+import {
+  isFinal,
+  RECORD_STATES,
+  TRANSITIONS,
+  type Claim,
+  type RecordState,
+  type ResponseRecord,
+} from '../../store/log/record.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
-import { UNRECORDED_MAX, type ResponseLog } from '../../store/log/responses.ts'
+import { updateDocument } from '../../store/log/documents.ts'
+import { announceKey, readPublicKeys } from '../../store/log/public-keys.ts'
+import { listOpen, type ResponseLog } from '../../store/log/responses.ts'
+import { listUnrecorded, noteUnrecorded, pruneUnrecorded, UNRECORDED_MAX } from '../../store/log/unrecorded.ts'
+import { MemoryStore, openMemoryLog } from '../support/memory-log.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
-import { makeRecord, storeRecord } from '../support/records.ts'
+import { makeRecord, openIdentities, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
@@ -14,10 +26,19 @@ const report = () => undefined
 
 const DENIAL = { action: 'expired', time: '2000000001', final_block: '7', at: updated_at }
 
+const recordIn = (claim: Claim) => (claim.kind === 'outdated' ? expect.fail('outdated') : claim.record)
+
 /** Makes an empty store and returns a function that opens a log on it. */
 type MakeStore = () => Promise<() => Promise<ResponseLog>>
 
+/** LMDB reuses a read transaction for a millisecond, in which writes of another log are not seen. */
+const endReadTransactions = () => setTimeout(2)
+
 const STORES: Record<string, MakeStore> = {
+  async memory() {
+    const store = new MemoryStore()
+    return async () => openMemoryLog(store)
+  },
   async LMDB() {
     const directory = await makeTemporaryDirectory()
     return async () => new LmdbResponseLog(directory)
@@ -102,7 +123,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         expect([first, second]).to.deep.equal([{ ...record, ...settled }, undefined])
         await reopen()
         expect(await log.read('other', record.payment_id)).to.deep.equal({ ...record, ...settled })
-        expect(await log.unfinished()).to.deep.equal([record.identity])
+        expect(await openIdentities(log)).to.deep.equal([record.identity])
         expect(await log.prune({ before: new Date('2100-01-01'), max: 9 })).to.equal(0)
         await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
         expect((await log.read(record.identity))?.state).to.equal('confirmed')
@@ -142,7 +163,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         expect(await addReceipt(record, 'late')).to.equal(undefined)
         await reopen()
         expect(await log.read(record.identity)).to.deep.equal(stored)
-        expect(await log.unfinished()).to.have.length(state === 'settled' ? 1 : 0)
+        expect(await openIdentities(log)).to.have.length(state === 'settled' ? 1 : 0)
         if (state === 'settled' && stored) {
           // The reader of the version without a receipt has signed another one.
           expect(await log.advance(record, { state: 'confirmed', receipt: 'another', updated_at })).to.equal(undefined)
@@ -191,8 +212,9 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.read(record.identity)).to.deep.equal({ ...record, updated_at, state: 'settled' })
     })
 
-    it('lists what is due, earliest first, from the time of a claim on or from the time that a record was given', async () => {
-      const due = (before: string, max = 9) => log.due({ before: new Date(before), max })
+    it('lists open records in the order in which they are due, from their claim on or from the time that they were given', async () => {
+      const due = async (before: string, max = 9) =>
+        (await log.list({ kind: 'open', dueBefore: new Date(before), max })).identities
       const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`
       const states = ['settled', 'unknown', 'prepared', 'refused'] as const
       const records = states.map((state, index) =>
@@ -208,13 +230,49 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       await reopen()
       await log.advance(prepared, { state: 'expired', updated_at })
       expect(await due('2026-03-01T00:00:00.000Z')).to.deep.equal(['i0', 'i3', 'i1'])
-      // Records are never deferred that far, so the clock was set back.
-      expect(await due(at(9))).to.deep.equal(['i0', 'i3', 'i1'])
-      expect(await log.unfinished()).to.have.members(['i0', 'i1', 'i3'])
+      const late = await log.list({ kind: 'open', dueAfter: new Date('2026-01-02'), max: 9 })
+      expect(late.identities).to.deep.equal(['i1'])
+      expect(await openIdentities(log)).to.deep.equal(['i0', 'i3', 'i1'])
+    })
+
+    for (const max of [1, 2, 3, 9])
+      it(`lists open records in pages of ${max}, each record once, also if the one before a page is removed`, async () => {
+        const states = RECORD_STATES.filter((state) => !isFinal(state))
+        const identities = states.map((state) => `net/usdc/payer/${state} é`)
+        for (const [index, state] of states.entries())
+          await log.claim(
+            makeRecord({ state, identity: identities[index]!, prepared_at: `2026-01-01T00:00:0${index}.000Z` }),
+          )
+        const listed: string[] = []
+        for await (const identity of listOpen(log, max)) {
+          listed.push(identity)
+          if (identity !== identities[0]) continue
+          await log.advance((await log.read(identity))!, { state: 'expired', updated_at })
+          await endReadTransactions()
+        }
+        expect(listed).to.deep.equal(identities)
+      })
+
+    it('lists equally due records once', async () => {
+      const identities = ['c', 'a', 'b', 'd']
+      for (const identity of identities) await log.claim(makeRecord({ identity }))
+      const listed: string[] = []
+      for await (const identity of listOpen(log, 1)) listed.push(identity)
+      expect(listed).to.have.lengthOf(4).and.to.have.members(identities)
+    })
+
+    it('lists the records that became final last, the last one first', async () => {
+      for (const [index, state] of (['rejected', 'confirmed', 'settled', 'expired'] as const).entries())
+        await storeRecord(
+          log,
+          makeRecord({ state, identity: state, updated_at: `2026-01-0${index + 1}T00:00:00.000Z` }),
+        )
+      expect((await log.list({ kind: 'final', max: 2 })).identities).to.deep.equal(['expired', 'confirmed'])
+      expect((await log.list({ kind: 'final', max: 9 })).identities).to.deep.equal(['expired', 'confirmed', 'rejected'])
     })
 
     it('counts the records of each state that is not final, exactly', async () => {
-      const counted = async () => Object.fromEntries(await log.countUnfinished())
+      const counted = async () => Object.fromEntries(await log.count())
       const none = { prepared: 0, settling: 0, unknown: 0, settled: 0, refused: 0 }
       expect(await counted()).to.deep.equal(none)
       for (const state of RECORD_STATES) {
@@ -230,69 +288,96 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await counted()).to.deep.equal({ prepared: 1, settling: 2, unknown: 2, settled: 3, refused: 2 })
     })
 
+    it('writes a document only from the revision that is stored, with the time of the log', async () => {
+      const other = await open()
+      const document = log.document<string[]>('a')
+      expect(await document.read()).to.equal(undefined)
+      expect(await document.compareAndSet(['early'], 'none')).to.equal(undefined)
+      const both = await Promise.all([log, other].map((each) => each.document('a').compareAndSet(['é'], undefined)))
+      const first = both.find((each) => each !== undefined)
+      expect(both.filter((each) => each !== undefined)).to.have.lengthOf(1)
+      expect(first?.value).to.deep.equal(['é'])
+      expect(Math.abs(Date.parse(first?.written_at ?? '') - Date.now())).to.be.below(60_000)
+      await reopen()
+      expect(await log.document('a').read()).to.deep.equal(first)
+      const second = await log.document('a').compareAndSet(['é', 'x'], first?.revision)
+      expect(second?.revision).not.to.equal(first?.revision)
+      for (const revision of [first?.revision, undefined])
+        expect(await log.document('a').compareAndSet([], revision)).to.equal(undefined)
+      await endReadTransactions()
+      expect(await other.document('a').read()).to.deep.equal(second)
+      expect(await log.document('b').read()).to.equal(undefined)
+    })
+
+    it('loses no update of a document by two logs', async () => {
+      const both = [log, await open()]
+      const add = (each: ResponseLog, index: number) =>
+        updateDocument(each.document<number[]>('numbers'), (stored) => [...(stored?.value ?? []), index])
+      await Promise.all(Array.from({ length: 10 }, (_, index) => add(both[index % 2]!, index)))
+      await endReadTransactions()
+      const numbers = (await log.document<number[]>('numbers').read())?.value
+      expect(numbers?.toSorted()).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    })
+
+    it('claims a payment only while a document has the revision that was compared', async () => {
+      const claim = async (revision: string | undefined) =>
+        (await log.claim(makeRecord({ identity: 'i' }), { document: 'a', revision })).kind
+      const first = await log.document('a').compareAndSet(1, undefined)
+      const second = await log.document('a').compareAndSet(2, first?.revision)
+      for (const revision of [undefined, first?.revision]) expect(await claim(revision)).to.equal('outdated')
+      expect(await log.read('i')).to.equal(undefined)
+      expect(await claim(second?.revision)).to.equal('claimed')
+      expect(await claim(second?.revision)).to.equal('taken')
+      expect((await log.claim(makeRecord({ identity: 'j' }), { document: 'b', revision: undefined })).kind).to.equal(
+        'claimed',
+      )
+    })
+
     it('keeps each public key once, with the time of its first announcement, and marks it as compromised for ever', async () => {
       const other = await open()
       const key = (kid: string) => ({ kid, jwk: { kty: 'EC', x: kid }, compromised_at: null })
-      expect(await log.publicKeys()).to.deep.equal([])
-      await log.announceKey(key('a'))
-      const [first] = await log.publicKeys()
+      expect(await readPublicKeys(log)).to.deep.equal([])
+      await announceKey(log, key('a'))
+      const [first] = await readPublicKeys(log)
       expect(first?.announced_at).to.match(/^\d{4}-.*Z$/)
-      await Promise.all([log, other].map((each) => each.announceKey(key('b'))))
-      await other.announceKey({ ...key('a'), jwk: { x: 'another' } })
+      await Promise.all([log, other].map((each) => announceKey(each, key('b'))))
+      await announceKey(other, { ...key('a'), jwk: { x: 'another' } })
       await reopen()
-      const keys = await log.publicKeys()
+      const keys = await readPublicKeys(log)
       expect(keys.map(({ kid, jwk, compromised_at }) => ({ kid, jwk, compromised_at }))).to.deep.equal(
         ['a', 'b'].map(key),
       )
       expect(keys[0]).to.deep.equal(first)
-      await log.announceKey({ ...key('a'), compromised_at: updated_at })
-      await log.announceKey({ ...key('a'), compromised_at: '2026-02-01T00:00:00.000Z' })
-      await log.announceKey(key('a'))
-      expect(await log.publicKeys()).to.deep.equal([{ ...first, compromised_at: updated_at }, keys[1]])
+      await announceKey(log, { ...key('a'), compromised_at: updated_at })
+      await announceKey(log, { ...key('a'), compromised_at: '2026-02-01T00:00:00.000Z' })
+      await announceKey(log, key('a'))
+      expect(await readPublicKeys(log)).to.deep.equal([{ ...first, compromised_at: updated_at }, keys[1]])
     })
 
     it('[5.7.12] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
       const payment = { identity: 'a', transaction: `0x${'ab'.repeat(32)}`, found_at: updated_at }
-      const noted = await Promise.all([log.noteUnrecorded(payment), log.noteUnrecorded(payment)])
+      const noted = await Promise.all([noteUnrecorded(log, payment), noteUnrecorded(log, payment)])
       expect(noted).to.have.members([true, false])
-      await log.noteUnrecorded({ ...payment, identity: 'b', found_at: '2026-01-03T00:00:00.000Z' })
+      const later = { ...payment, identity: 'b', found_at: '2026-01-03T00:00:00.000Z' }
+      await noteUnrecorded(log, later)
       await reopen()
-      expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['a', 'b'])
-      expect((await log.unrecorded())[0]).to.deep.equal(payment)
+      expect(await listUnrecorded(log)).to.deep.equal([payment, later])
       expect(await log.read('a')).to.equal(undefined)
-      expect(await log.prune({ before: new Date(updated_at), max: 9 })).to.equal(0)
-      expect(await log.unrecorded()).to.have.lengthOf(2)
-      await log.prune({ before: new Date('2026-01-02T00:00:00.001Z'), max: 9 })
-      expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['b'])
-    })
-
-    it('keeps notes that all processes share', async () => {
-      await Promise.all([log.setNote('a/1', 'one'), log.setNote('a/2', 'two'), log.setNote('b/1', 'other')])
-      await log.setNote('a/1', 'three')
-      await reopen()
-      expect(await log.notes('a/')).to.deep.equal(
-        new Map([
-          ['a/1', 'three'],
-          ['a/2', 'two'],
-        ]),
-      )
-      await log.setNote('a/1')
-      expect([...(await log.notes('')).keys()].toSorted()).to.deep.equal(['a/2', 'b/1'])
+      await pruneUnrecorded(log, new Date(updated_at))
+      expect(await listUnrecorded(log)).to.have.lengthOf(2)
+      await pruneUnrecorded(log, new Date('2026-01-02T00:00:00.001Z'))
+      expect(await listUnrecorded(log)).to.deep.equal([later])
     })
 
     it(`lists at most ${UNRECORDED_MAX} payments without a record`, async () => {
       const payment = (identity: string) => ({ identity, transaction: '0x', found_at: updated_at })
-      // As many at once as PostgreSQL has connections.
-      for (let index = 1; index < UNRECORDED_MAX; index += 9) {
-        const some = Array.from({ length: 9 }, (_, offset) => payment(`${index + offset}`))
-        await Promise.all(some.map((each) => log.noteUnrecorded(each)))
-      }
-      expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX - 1)
-      expect(await log.noteUnrecorded(payment('last'))).to.equal(true)
-      const surplus = await log.noteUnrecorded(payment('one more')).catch((cause: unknown) => cause)
+      const payments = Array.from({ length: UNRECORDED_MAX - 1 }, (_, index) => payment(String(index)))
+      await log.document('unrecorded').compareAndSet(payments, undefined)
+      expect(await noteUnrecorded(log, payment('last'))).to.equal(true)
+      const surplus = await noteUnrecorded(log, payment('one more')).catch((cause: unknown) => cause)
       expect(surplus).to.be.instanceOf(StoreError)
-      expect(await log.noteUnrecorded(payment('last'))).to.equal(false)
-      expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX)
+      expect(await noteUnrecorded(log, payment('last'))).to.equal(false)
+      expect(await listUnrecorded(log)).to.have.lengthOf(UNRECORDED_MAX)
     })
 
     const begin = (identity: string, state: RecordState = 'prepared') =>
@@ -312,8 +397,8 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       ]
       const results = await Promise.all(claims.map((record) => log.claim(record)))
       expect(results.filter(({ kind }) => kind === 'claimed')).to.have.lengthOf(1)
-      expect(new Set(results.map((each) => each.record.body)).size).to.equal(1)
-      expect(await log.unfinished()).to.deep.equal([results[0]?.record.identity])
+      expect(new Set(results.map((each) => recordIn(each).body)).size).to.equal(1)
+      expect(await openIdentities(log)).to.deep.equal([recordIn(results[0]!).identity])
     })
 
     it('reads the record of the identity even if another record has the payment id', async () => {
@@ -331,8 +416,10 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         ['net/usdc/b/1', 'unknown'],
       ] as const)
         await storeRecord(log, makeRecord({ identity, state, payment_hash: identity }))
-      expect(await log.countUnknown('net/usdc/a/')).to.equal(2)
-      expect(await log.countUnknown('net/usdc/c/')).to.equal(0)
+      const unknown = async (prefix: string) => [...(await log.count({ states: ['unknown'], prefix }))]
+      expect(await unknown('net/usdc/a/')).to.deep.equal([['unknown', 2]])
+      expect(await unknown('net/usdc/c/')).to.deep.equal([['unknown', 0]])
+      expect((await log.count({ prefix: 'net/usdc/a/' })).get('settled')).to.equal(1)
     })
 
     it('gives a payment id back to a refused payment whose transfer appears, unless another payment has it', async () => {
@@ -369,7 +456,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         // Every third payment has a payment id, which is checked separately.
         const record = makeRecord({ identity, ...(index % 3 === 0 && { payment_id: `id of ${identity}` }) })
         const claimed = await Promise.all(both.map((each, body) => each.claim({ ...record, body: `{"log":${body}}` })))
-        expect(new Set(claimed.map((each) => each.record.body)).size).to.equal(1)
+        expect(new Set(claimed.map((each) => recordIn(each).body)).size).to.equal(1)
         claims += claimed.filter(({ kind }) => kind === 'claimed').length
         const settled = { state: 'settled', payment_response: 'x', updated_at } as const
         const stepped = await Promise.all(both.map((each) => each.advance(record, settled)))
@@ -386,7 +473,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       const COUNT = 200
       await Promise.all(Array.from({ length: COUNT }, (_, index) => sell(`i${index}`, index)))
       expect({ claims, steps, ends }).to.deep.equal({ claims: COUNT, steps: COUNT, ends: COUNT })
-      expect(await log.unfinished()).to.deep.equal([])
+      expect(await openIdentities(log)).to.deep.equal([])
     })
 
     describe('[5.6.4] pruning', () => {
@@ -418,7 +505,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         const kept = RECORD_STATES.flatMap((state, index) => (isFinal(state) ? [] : [`i${index}`]))
         expect(await log.prune({ before, max: 10 })).to.equal(RECORD_STATES.length - kept.length)
         expect(await remaining(RECORD_STATES.length)).to.deep.equal(kept)
-        expect(await log.unfinished()).to.have.members(kept)
+        expect(await openIdentities(log)).to.have.members(kept)
       })
     })
   })

@@ -190,11 +190,7 @@ export async function makeEmptyLog(): Promise<string> {
   const { url } = await shared
   await withPool(url, (pool) =>
     // `truncate` syncs files, which can exceed the time limit of a statement on a slow disk. `delete` does not.
-    pool.query(
-      ['responses', 'records', 'unrecorded_payments', 'response_log_owner', 'public_keys', 'notes']
-        .map((table) => `delete from ${table}`)
-        .join('; '),
-    ),
+    pool.query(['responses', 'records', 'documents'].map((table) => `delete from ${table}`).join('; ')),
   )
   return url
 }

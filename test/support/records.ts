@@ -1,7 +1,7 @@
 /** Complete records of the response log, for tests that need one in a certain state. */
 import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payment/terms.ts'
 import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
-import type { ResponseLog } from '../../store/log/responses.ts'
+import { listOpen, type ResponseLog } from '../../store/log/responses.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { priceOf } from './operations.ts'
 
@@ -41,4 +41,18 @@ export async function storeRecord(log: ResponseLog, record: ResponseRecord): Pro
   const claimed = { ...record, state: before[state as keyof typeof before] }
   await log.claim(claimed)
   await log.advance(claimed, { state, updated_at })
+}
+
+export async function openIdentities(log: ResponseLog): Promise<string[]> {
+  const identities: string[] = []
+  for await (const identity of listOpen(log)) identities.push(identity)
+  return identities
+}
+
+/** All open records, and the final ones. */
+export async function recordsOf(log: ResponseLog): Promise<ResponseRecord[]> {
+  const final = await log.list({ kind: 'final', max: 1_000 })
+  const identities = [...(await openIdentities(log)), ...final.identities]
+  const records = await Promise.all(identities.map((identity) => log.read(identity)))
+  return records.filter((record) => record !== undefined)
 }

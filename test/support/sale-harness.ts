@@ -21,12 +21,14 @@ import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
-import type { ResponseRecord } from '../../store/log/record.ts'
+import { OwnerClaims } from '../../store/log/owner.ts'
+import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
+import { recordsOf } from './records.ts'
 import { observationOf, WORKING, type FakeState } from './fake-chain.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
@@ -208,8 +210,7 @@ export class SaleHarness {
   /** Unfinished records other than settled ones, which wait for a final block. */
   async unsettledRecords(): Promise<ResponseRecord[]> {
     const { log } = this.context.payments
-    const records = await Promise.all((await log.unfinished()).map((identity) => log.read(identity)))
-    return records.flatMap((record) => (record && record.state !== 'settled' ? [record] : []))
+    return (await recordsOf(log)).filter(({ state }) => !isFinal(state) && state !== 'settled')
   }
 
   #open(salesPerMinute: number): SaleContext {
@@ -245,6 +246,7 @@ export class SaleHarness {
       journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
         log,
+        claims: new OwnerClaims(),
         facilitator,
         chain,
         recentAttempts: new RecentAttempts({ log, ...clocks }),

@@ -37,7 +37,6 @@ const STEPS: ReadonlyMap<unknown, string> = new Map([
   ['read', 'log_read'],
   ['claim', 'log_claim'],
   ['advance', 'log_advance'],
-  ['noteUnrecorded', 'log_note'],
   ['prune', 'log_prune'],
   ['verify', 'facilitator_verify'],
   ['settle', 'facilitator_settle'],

@@ -71,7 +71,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     'company_agent_open_payments',
     'Payments whose outcome is not final, by state',
     inTime(timer, LOG_MS_MAX, async () =>
-      [...(await log.countUnfinished())].map(([payment, count]) => [{ state: payment }, count] as const),
+      [...(await log.count())].map(([payment, count]) => [{ state: payment }, count] as const),
     ),
     ['state'],
   )

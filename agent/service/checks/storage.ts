@@ -3,7 +3,9 @@ import { stat } from 'node:fs/promises'
 import { readDirectory } from '../../../keys/key-files.ts'
 import { ifMissing } from '../../../base/error-code.ts'
 import { hasLostLog, readLastBackup } from '../../../store/backup/write.ts'
-import { logMarker } from '../../../store/log/log-owner.ts'
+import { logMarker } from '../../../store/log/directory-files.ts'
+import { countOpen } from '../../../store/log/responses.ts'
+import { listUnrecorded } from '../../../store/log/unrecorded.ts'
 import { readSynchronousStandbys } from '../../../store/log/postgres/connection.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { listDoubts } from '../../settlement/doubts.ts'
@@ -22,15 +24,14 @@ export async function checkResponseLog(subject: Subject): Promise<Finding[]> {
   const log = await subject.log()
   if (payTo !== undefined) {
     const terms = { ...DEPLOYMENTS[mode], payTo }
-    const owned = log ?? { owner: async () => undefined, notes: async () => new Map<string, string>() }
-    const fault = await findOwnerFault({ log: owned, dataDirectory, terms, allowed: {} })
+    const fault = await findOwnerFault({ log, dataDirectory, terms, allowed: {} })
     if (fault !== undefined) return failed(fault)
   }
   if (!log) return passed('LMDB; the first start creates it')
   // The write leaves nothing. It fails on a full disk, and while no synchronous standby follows.
   if (running || url !== undefined) await log.checkWritable()
   if (running) return passed('takes a sale')
-  const open = `${(await log.unfinished()).length} payments without a final outcome`
+  const open = `${await countOpen(log)} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)
   const standbys = await readSynchronousStandbys(url)
   return standbys === ''
@@ -73,7 +74,8 @@ export async function checkSettlements({ log: openLog, running }: Subject): Prom
 }
 
 export async function checkUnrecorded({ log: openLog, now, running }: Subject): Promise<Finding[]> {
-  const unrecorded = (await (await openLog())?.unrecorded()) ?? []
+  const log = await openLog()
+  const unrecorded = log ? await listUnrecorded(log) : []
   const time = new Date(now().getTime() - HOUR_MS).toISOString()
   const { length } = unrecorded.filter(({ found_at }) => found_at > time)
   if (running?.hasReported('unrecorded_payment_not_listed') === true)

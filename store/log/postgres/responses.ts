@@ -7,9 +7,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
-import { undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
-import { refuseOtherReceiver, receiverOf, type LogOwner } from '../log-owner.ts'
+import type { LogDocument, StoredDocument } from '../documents.ts'
 import {
   applyChange,
   checkTransition,
@@ -19,17 +18,15 @@ import {
   isFinal,
   isIdFree,
   isVersion,
-  NEWEST_READ_MAX,
   otherKey,
   UNFINISHED_STATES,
   type Claim,
   type RecordChange,
   type RecordState,
   type ResponseRecord,
-  type UnrecordedPayment,
 } from '../record.ts'
 import type { LogPart, MoveTarget } from '../move.ts'
-import { lateAfter, UNRECORDED_MAX, type AnnouncedKey } from '../responses.ts'
+import type { CountQuery, DocumentVersion, LogPage, LogQuery } from '../responses.ts'
 import type { Report } from '../../../base/runtime.ts'
 import { describeFailure, openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -51,11 +48,10 @@ const STATEMENTS = {
   create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler; commit`,
   INSERT: `with claimed as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
     select $1, $2, $3, null, $6::timestamptz, $4::uuid
-    where not exists (select 1 from response_log_owner where pay_to <> $7::text)
+    where $7::text is null
+      or coalesce((select documents.revision::text from documents where documents.key = $7), '') = $8::text
     on conflict do nothing returning identity)
   insert into records (identity, record) select identity, $5::bytea from claimed`,
-  COUNT_UNKNOWN: `select count(*)::int as number from responses
-  where final_at is null and state = 'unknown' and starts_with(identity, $1)`,
   FIND: `select identity, revision, records.record, progress
   from responses left join records using (identity) where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`,
@@ -69,45 +65,28 @@ const STATEMENTS = {
     when exists (select 1 from responses where payment_id = $8) then null
     else $8 end
   where identity = $1 and revision = $2`,
-  LIST_UNFINISHED: 'select identity from responses where final_at is null',
-  /** Each half uses an index. */
-  LIST_DUE: `(select identity, due_at from responses where final_at is null and due_at < $1 order by due_at limit $2)
-  union all (select identity, due_at from responses where final_at is null and due_at > $3 order by due_at limit $2)
-  order by due_at limit $2`,
-  /** Finds the rows with the index `responses_unfinished`. */
-  COUNT_UNFINISHED: 'select state, count(*)::int as count from responses where final_at is null group by state',
+  /** Both use the index of their column. */
+  LIST_OPEN: `select identity, due_at from responses where final_at is null and ($1::timestamptz is null or due_at < $1)
+    and (due_at, identity) > ($2::timestamptz, $3) order by due_at, identity limit $4`,
+  LIST_FINAL: 'select identity from responses where final_at is not null order by final_at desc limit $1',
+  COUNT: `select state, count(*)::int as count from responses
+  where final_at is null and state = any($1) and starts_with(identity, $2) group by state`,
   PRUNE: `with removed as (delete from responses where identity in
     (select identity from responses where final_at < $1 order by final_at limit $2) returning identity),
   answers as (delete from records where identity in (select identity from removed))
   select count(*)::int as number from removed`,
-  NOTE_UNRECORDED: `insert into unrecorded_payments (identity, transaction_hash, found_at)
-  select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`,
-  IS_UNRECORDED: 'select 1 from unrecorded_payments where identity = $1',
-  LIST_UNRECORDED: `select identity, transaction_hash as transaction, found_at from unrecorded_payments
-  order by identity limit $1`,
-  OWNER: 'select log_id, network, asset, pay_to, receivers from response_log_owner where id = 1',
-  /** Inserts the first owner. Of an owner with log id $6, receiver $7 and receivers $8, it replaces the receivers. */
-  SET_OWNER: `insert into response_log_owner as stored (id, log_id, network, asset, pay_to, receivers)
-  values (1, $1, $2, $3, $4, $5) on conflict (id) do update set pay_to = excluded.pay_to, receivers = excluded.receivers
-  where stored.log_id = $6::uuid and stored.pay_to = $7::text and stored.receivers = $8::text[]`,
-  ANNOUNCE_KEY: `insert into public_keys (kid, jwk, announced_at, compromised_at) values ($1, $2, now(), $3)
-  on conflict (kid) do update set compromised_at = coalesce(public_keys.compromised_at, excluded.compromised_at)`,
-  PUBLIC_KEYS: 'select kid, jwk, announced_at, compromised_at from public_keys order by announced_at, kid',
-  NOTES: 'select key, value from notes where starts_with(key, $1)',
-  SET_NOTE: `insert into notes (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
-  REMOVE_NOTE: 'delete from notes where key = $1',
-  /** Each half uses an index. */
-  NEWEST_RECORDS: `with newest as ((select * from responses where final_at is null limit $1)
-    union all (select * from responses where final_at is not null order by final_at desc limit $1))
-  select records.record, progress from newest left join records using (identity)`,
-  PRUNE_UNRECORDED: 'delete from unrecorded_payments where found_at < $1',
+  READ_DOCUMENT: 'select value, revision, written_at from documents where key = $1',
+  CREATE_DOCUMENT: `insert into documents (key, value, revision, written_at) values ($1, $2, $3, now())
+  on conflict do nothing returning written_at`,
+  REPLACE_DOCUMENT: `update documents set value = $2, revision = $3, written_at = now()
+  where key = $1 and revision::text = $4 returning written_at`,
   IMPORT: `with moved as (select * from jsonb_to_recordset($1::jsonb)
     as (identity text, payment_id text, state text, final_at timestamptz, due_at timestamptz, record text)),
   added as (insert into responses (identity, payment_id, state, final_at, due_at, revision)
     select identity, payment_id, state, final_at, due_at, gen_random_uuid() from moved on conflict (identity) do nothing)
   insert into records (identity, record) select identity, decode(record, 'base64') from moved on conflict do nothing`,
-  IMPORT_KEYS: `insert into public_keys (kid, jwk, announced_at, compromised_at)
-  select * from jsonb_to_recordset($1::jsonb) as (kid text, jwk jsonb, announced_at timestamptz, compromised_at text)
+  IMPORT_DOCUMENTS: `insert into documents (key, value, revision, written_at)
+  select * from jsonb_to_recordset($1::jsonb) as (key text, value text, revision uuid, written_at timestamptz)
   on conflict do nothing`,
 }
 
@@ -153,10 +132,11 @@ class PostgresResponseLog implements MoveTarget {
     return record
   }
 
-  async claim(record: ResponseRecord): Promise<Claim> {
+  async claim(record: ResponseRecord, unchanged?: DocumentVersion): Promise<Claim> {
     const { identity, payment_id, state } = record
     const revision = randomUUID()
-    const stored = [encodeRecord(record), dueTime(record), receiverOf(record)]
+    const { document, revision: documentRevision } = unchanged ?? {}
+    const stored = [encodeRecord(record), dueTime(record), document ?? null, documentRevision ?? '']
     const values = [identity, payment_id ?? null, state, revision, ...stored]
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(STATEMENTS.INSERT, values)
@@ -167,13 +147,10 @@ class PostgresResponseLog implements MoveTarget {
       const existing = await this.read(identity, payment_id)
       if (existing && this.#revisions.get(existing) === revision) return { kind: 'claimed', record: existing }
       if (existing) return { kind: 'taken', record: existing }
-      refuseOtherReceiver(await this.owner(), record)
+      if (unchanged && (await this.document(unchanged.document).read())?.revision !== unchanged.revision)
+        return { kind: 'outdated' }
     }
     throw new StoreError('A payment could not be claimed, because others with its payment id come and go')
-  }
-
-  countUnknown(prefix: string): Promise<number> {
-    return this.#readNumber(STATEMENTS.COUNT_UNKNOWN, [prefix])
   }
 
   /** A write that another one has overtaken is repeated while the record still has the version. */
@@ -212,87 +189,67 @@ class PostgresResponseLog implements MoveTarget {
     return stored && this.#revisions.get(stored) === revision ? stored : undefined
   }
 
-  unfinished(): Promise<string[]> {
-    return this.#listIdentities(STATEMENTS.LIST_UNFINISHED, [])
+  async list(query: LogQuery): Promise<LogPage> {
+    const { max } = query
+    type Listed = { identity: string; due_at: Date }
+    if (query.kind === 'final') {
+      const { rows } = await this.#query<Listed>(STATEMENTS.LIST_FINAL, [max])
+      return { identities: rows.map(({ identity }) => identity), next: undefined }
+    }
+    const { after, dueBefore, dueAfter } = query
+    const [, time = dueAfter?.toISOString() ?? '-infinity', identity = ''] = /^(\S+) (.*)$/s.exec(after ?? '') ?? []
+    const values = [dueBefore?.toISOString() ?? null, time, identity, max]
+    const { rows } = await this.#query<Listed>(STATEMENTS.LIST_OPEN, values)
+    const last = rows.length < max ? undefined : rows.at(-1)
+    const next = last && `${last.due_at.toISOString()} ${last.identity}`
+    return { identities: rows.map((row) => row.identity), next }
   }
 
-  due({ before, max }: { before: Date; max: number }): Promise<string[]> {
-    return this.#listIdentities(STATEMENTS.LIST_DUE, [before.toISOString(), max, lateAfter(before).toISOString()])
-  }
-
-  async countUnfinished(): Promise<Map<RecordState, number>> {
-    const { rows } = await this.#query<{ state: RecordState; count: number }>(STATEMENTS.COUNT_UNFINISHED, [])
+  async count({ states = UNFINISHED_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
+    type Counted = { state: RecordState; count: number }
+    const { rows } = await this.#query<Counted>(STATEMENTS.COUNT, [states, prefix])
     const counts = rows.map(({ state, count }) => [state, count] as const)
-    return new Map([...UNFINISHED_STATES.map((state) => [state, 0] as const), ...counts])
-  }
-
-  /** After the loss of a connection a payment can be listed without being reported as new. */
-  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
-    const values = [identity, transaction, found_at, UNRECORDED_MAX]
-    const { rowCount } = await this.#query(STATEMENTS.NOTE_UNRECORDED, values)
-    if (rowCount === 1) return true
-    if ((await this.#query(STATEMENTS.IS_UNRECORDED, [identity])).rows.length === 0)
-      throw new StoreError('The list of unrecorded payments is full')
-    return false
-  }
-
-  async unrecorded(): Promise<UnrecordedPayment[]> {
-    type Found = Omit<UnrecordedPayment, 'found_at'> & { found_at: Date }
-    const { rows } = await this.#query<Found>(STATEMENTS.LIST_UNRECORDED, [UNRECORDED_MAX])
-    return rows.map(({ found_at, ...rest }) => Object.assign(rest, { found_at: found_at.toISOString() }))
+    return new Map([...states.map((state) => [state, 0] as const), ...counts])
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
-    await this.#query(STATEMENTS.PRUNE_UNRECORDED, [before.toISOString()])
     return this.#readNumber(STATEMENTS.PRUNE, [before.toISOString(), max])
   }
 
-  async owner(): Promise<LogOwner | undefined> {
-    return (await this.#query<LogOwner & QueryResultRow>(STATEMENTS.OWNER, [])).rows[0]
+  document<Value>(key: string): LogDocument<Value> {
+    return { read: () => this.#readDocument(key), compareAndSet: (...write) => this.#writeDocument(key, ...write) }
   }
 
-  /** A repetition after the loss of a connection finds the owner that it has stored. */
-  async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
-    const { log_id, network, asset, pay_to, receivers } = next
-    const former = [current?.log_id, current?.pay_to, current?.receivers]
-    await this.#query(STATEMENTS.SET_OWNER, [log_id, network, asset, pay_to, receivers, ...former])
-    const stored = await this.owner()
-    if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
-    return stored
+  async #readDocument<Value>(key: string): Promise<StoredDocument<Value> | undefined> {
+    type Stored = { value: string; revision: string; written_at: Date }
+    const [row] = (await this.#query<Stored>(STATEMENTS.READ_DOCUMENT, [key])).rows
+    if (!row) return undefined
+    const { value, revision, written_at } = row
+    return { value: JSON.parse(value) as Value, revision, written_at: written_at.toISOString() }
   }
 
-  async announceKey({ kid, jwk, compromised_at }: Omit<AnnouncedKey, 'announced_at'>): Promise<void> {
-    await this.#query(STATEMENTS.ANNOUNCE_KEY, [kid, jwk, compromised_at])
-  }
-
-  async publicKeys(): Promise<AnnouncedKey[]> {
-    type Announced = Omit<AnnouncedKey, 'announced_at'> & { announced_at: Date }
-    const { rows } = await this.#query<Announced>(STATEMENTS.PUBLIC_KEYS, [])
-    return rows.map(({ announced_at, ...rest }) => Object.assign(rest, { announced_at: announced_at.toISOString() }))
-  }
-
-  async notes(prefix: string): Promise<Map<string, string>> {
-    const { rows } = await this.#query<{ key: string; value: string }>(STATEMENTS.NOTES, [prefix])
-    return new Map(rows.map(({ key, value }) => [key, value]))
-  }
-
-  async setNote(key: string, value?: string): Promise<void> {
-    if (value === undefined) await this.#query(STATEMENTS.REMOVE_NOTE, [key])
-    else await this.#query(STATEMENTS.SET_NOTE, [key, value])
+  async #writeDocument<Value>(
+    key: string,
+    value: Value,
+    revision: string | undefined,
+  ): Promise<StoredDocument<Value> | undefined> {
+    const next = randomUUID()
+    const values = [key, JSON.stringify(value), next]
+    const { rows } = await (revision === undefined
+      ? this.#query<{ written_at: Date }>(STATEMENTS.CREATE_DOCUMENT, values)
+      : this.#query<{ written_at: Date }>(STATEMENTS.REPLACE_DOCUMENT, [...values, revision]))
+    if (rows[0]) return { value, revision: next, written_at: rows[0].written_at.toISOString() }
+    const stored = await this.#readDocument<Value>(key)
+    return stored?.revision === next ? stored : undefined
   }
 
   async checkWritable(): Promise<void> {
     await this.#query(STATEMENTS.CHECK_WRITABLE, [])
   }
 
-  async newestRecords(): Promise<ResponseRecord[]> {
-    type Stored = { record: Buffer; progress: Buffer | null }
-    const { rows } = await this.#query<Stored>(STATEMENTS.NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return rows.flatMap(({ record, progress }) => undefinedIfCorrupt(() => decodeRecord(record, progress)) ?? [])
-  }
-
-  importKeys(keys: readonly AnnouncedKey[]): Promise<void> {
-    return this.#insert(STATEMENTS.IMPORT_KEYS, keys)
+  importDocuments(documents: ReadonlyMap<string, StoredDocument<unknown>>): Promise<void> {
+    const rows = Array.from(documents, ([key, { value, ...rest }]) => ({ key, value: JSON.stringify(value), ...rest }))
+    return this.#insert(STATEMENTS.IMPORT_DOCUMENTS, rows)
   }
 
   importRecords(part: LogPart): Promise<void> {
@@ -317,10 +274,6 @@ class PostgresResponseLog implements MoveTarget {
 
   async #readNumber(statement: string, values: unknown[]): Promise<number> {
     return (await this.#query<{ number: number | null }>(statement, values)).rows[0]?.number ?? 0
-  }
-
-  async #listIdentities(statement: string, values: unknown[]): Promise<string[]> {
-    return (await this.#query<{ identity: string }>(statement, values)).rows.map(({ identity }) => identity)
   }
 
   /** All statements of this file may run more than once. */

@@ -23,30 +23,15 @@ const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
      )`,
       // What never changes, so that a change of a payment does not write the answer again.
       'create table records (identity text primary key, record bytea not null)',
-      'create index responses_unfinished on responses (identity) where final_at is null',
-      'create index responses_due on responses (due_at) where final_at is null',
+      'create index responses_due on responses (due_at, identity) where final_at is null',
       'create index responses_final on responses (final_at) where final_at is not null',
-      `create table unrecorded_payments (
-       identity text primary key,
-       transaction_hash text not null,
-       found_at timestamptz not null
-     )`,
-      `create table response_log_owner (
-       id int primary key,
-       log_id uuid not null,
-       network text not null,
-       asset text not null,
-       pay_to text not null,
-       receivers text[] not null
-     )`,
-      `create table public_keys (
-       kid text primary key,
-       jwk jsonb not null,
-       announced_at timestamptz not null,
-       compromised_at text
-     )`,
       // Small values that all processes share.
-      'create table notes (key text primary key, value text not null)',
+      `create table documents (
+       key text primary key,
+       value text not null,
+       revision uuid not null,
+       written_at timestamptz not null
+     )`,
     ],
   ],
 ])

@@ -5,6 +5,8 @@ import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
 import { TRANSACTION, useSale, summarize } from '../../support/sale-harness.ts'
+import { openIdentities, recordsOf } from '../../support/records.ts'
+import { listUnrecorded } from '../../../store/log/unrecorded.ts'
 
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 const SETTLED = 'payment_already_settled'
@@ -104,7 +106,7 @@ describe('[5.7.12] a payment without a record', () => {
     const first = withPaymentId(await signedPayment())
     const later = { ...(await signedPayment()), extensions: first.extensions }
     expect(await ask(first)).to.equal('answer')
-    const record = (await sale.context.payments.log.newestRecords())[0]!
+    const record = (await recordsOf(sale.context.payments.log))[0]!
     await sale.context.payments.log.advance(record, { state: 'confirmed', updated_at: '2026-01-01T00:00:00.000Z' })
     await sale.context.payments.log.prune({ before: new Date('2026-01-02'), max: 1 })
     expect(await ask(later)).to.equal('answer')
@@ -130,19 +132,20 @@ describe('[5.7.12] a payment without a record', () => {
     show(usedBy(), payment)
     for (let attempt = 0; attempt < 3; attempt += 1) expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['payment_without_record'])
-    const [listed, ...others] = await sale.context.payments.log.unrecorded()
+    const [listed, ...others] = await listUnrecorded(sale.context.payments.log)
     expect(others).to.deep.equal([])
     expect(listed).to.include({ transaction: TRANSACTION })
     expect(listed?.identity).to.contain(payment.payload.authorization.nonce)
-    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
+    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
   })
 
   it('gets the same answer if it cannot be listed', async () => {
     const payment = await latePayment()
     show(usedBy(), payment)
     const { log } = sale.context.payments
-    const noteUnrecorded = () => Promise.reject(new Error('disk full'))
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { noteUnrecorded }) }
+    const compareAndSet = () => Promise.reject(new Error('disk full'))
+    const document = <Value>(key: string) => replaceMethods(log.document<Value>(key), { compareAndSet })
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { document }) }
     expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
   })

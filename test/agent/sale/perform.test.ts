@@ -17,12 +17,13 @@ import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { FORGERIES } from '../../bench/load/forgeries.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { makeRecord } from '../../support/records.ts'
+import { openIdentities, makeRecord } from '../../support/records.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
 import { makeClient } from '../../support/clients.ts'
 import { settledReply, type SaleHarness, TRANSACTION, useSale, summarize } from '../../support/sale-harness.ts'
 import { pausesOnly } from '../../support/timers.ts'
 import { lookup } from '../../../agent/operation/lookup.ts'
+import { listUnrecorded } from '../../../store/log/unrecorded.ts'
 
 type Settle = SaleHarness['script']['settle']
 type ResponseLog = SaleHarness['context']['payments']['log']
@@ -242,7 +243,7 @@ describe('a sale', () => {
           sale.script.nonceState = async () => used(payment)
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
           expect(await stateOf()).to.equal('settled')
-          expect(await sale.context.payments.log.unfinished()).to.deep.equal([identityOf(payment)])
+          expect(await openIdentities(sale.context.payments.log)).to.deep.equal([identityOf(payment)])
           expect(sale.reports).to.include('denied_settlement_found')
           await sale.restart()
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
@@ -494,7 +495,7 @@ describe('a sale', () => {
       sale.script.nonceState = async () => used(payment)
       expect(await sale.lookup(payment)).to.deep.equal(elsewhere[0])
       expect(elsewhere.map(summarize)).to.deep.equal(['answer'])
-      expect(await sale.context.payments.log.unrecorded()).to.deep.equal([])
+      expect(await listUnrecorded(sale.context.payments.log)).to.deep.equal([])
       expect(sale.count('settle')).to.equal(1)
     })
 

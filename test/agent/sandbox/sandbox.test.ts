@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
-import { logMarker } from '../../../store/log/log-owner.ts'
+import { logMarker } from '../../../store/log/directory-files.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 

@@ -6,6 +6,7 @@ import { checkLogOwner, type AllowedChanges } from '../../../agent/service/check
 import { buildTerms } from '../../../agent/payment/terms.ts'
 import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
+import { OwnerClaims, ownerOf } from '../../../store/log/owner.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER } from '../../support/records.ts'
@@ -15,6 +16,8 @@ import { OPERATIONS } from '../../../agent/operation/operations.ts'
 const OTHER_RECEIVER = `0x${'d4'.repeat(20)}` as const
 const TERMS = buildTerms('testnet', RECEIVER, OPERATIONS)
 const MARKER = 'response-log.json'
+
+const ownerIn = async (log: ResponseLog) => (await ownerOf(log).read())?.value
 
 /** Opens an empty log. */
 const STORES: Record<string, () => Promise<ResponseLog>> = {
@@ -50,29 +53,29 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
 
     it('[14.13, 14.14] is stored at the first start, with the id of the log in the data directory', async () => {
       expect(await check()).to.equal('done')
-      const owner = await log.owner()
+      const owner = await ownerIn(log)
       expect(owner).to.include({ network: TERMS.network, asset: TERMS.asset.toLowerCase(), pay_to: RECEIVER })
       expect(await markedId()).to.equal(owner?.log_id)
       expect(await check()).to.equal('done')
       // Another machine with the same log.
       dataDirectory = await makeTemporaryDirectory()
       expect(await check()).to.equal('done')
-      expect(await log.owner()).to.deep.equal(owner)
+      expect(await ownerIn(log)).to.deep.equal(owner)
     })
 
     it('[14.13] refuses a new empty log in a directory that used another one, unless a new log is allowed', async () => {
       await markAs(OTHER_LOG)
       expect(await check()).to.match(/^StoreError: The response log is empty, .* --new-log$/)
-      expect([await log.owner(), await markedId()]).to.deep.equal([undefined, OTHER_LOG])
+      expect([await ownerIn(log), await markedId()]).to.deep.equal([undefined, OTHER_LOG])
       expect(await check({ allowed: { newReceiver: true } })).to.match(/--new-log$/)
       expect(await check({ allowed: { newLog: true } })).to.equal('done')
-      expect(await markedId()).to.equal((await log.owner())?.log_id)
+      expect(await markedId()).to.equal((await ownerIn(log))?.log_id)
       expect(await check()).to.equal('done')
     })
 
     it('[14.13] refuses the log of another directory, unless a new log is allowed', async () => {
       await check()
-      const { log_id } = (await log.owner())!
+      const { log_id } = (await ownerIn(log))!
       await markAs(OTHER_LOG)
       expect(await check()).to.match(/^StoreError: DATA_DIR was used with another response log: .* --new-log$/)
       expect(await markedId()).to.equal(OTHER_LOG)
@@ -84,7 +87,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       await writeFile(join(dataDirectory, MARKER), '{')
       expect(await check()).to.match(/response-log\.json: cannot be read; .*--new-log/)
       expect(await check({ allowed: { newLog: true } })).to.equal('done')
-      expect(await markedId()).to.equal((await log.owner())?.log_id)
+      expect(await markedId()).to.equal((await ownerIn(log))?.log_id)
     })
 
     it('[14.14] refuses another receiver, unless a new one is allowed', async () => {
@@ -92,9 +95,9 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       const terms = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
       expect(await check({ terms })).to.match(new RegExp(`receiver ${RECEIVER}: set PAY_TO .* --new-receiver$`))
       expect(await check({ terms, allowed: { newLog: true } })).to.match(/--new-receiver$/)
-      expect((await log.owner())?.pay_to).to.equal(RECEIVER)
+      expect((await ownerIn(log))?.pay_to).to.equal(RECEIVER)
       expect(await check({ terms, allowed: { newReceiver: true } })).to.equal('done')
-      expect((await log.owner())?.pay_to).to.equal(OTHER_RECEIVER)
+      expect((await ownerIn(log))?.pay_to).to.equal(OTHER_RECEIVER)
       expect(await check()).to.match(/--new-receiver$/)
     })
 
@@ -106,9 +109,9 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check({ terms, allowed: { newLog: true } })).to.match(
         new RegExp(`DATA_DIR was used with the receiver ${RECEIVER}: .* --new-receiver$`),
       )
-      expect(await log.owner()).to.equal(undefined)
+      expect(await ownerIn(log)).to.equal(undefined)
       expect(await check({ terms, allowed: { newLog: true, newReceiver: true } })).to.equal('done')
-      expect((await log.owner())?.receivers).to.deep.equal([RECEIVER, OTHER_RECEIVER])
+      expect((await ownerIn(log))?.receivers).to.deep.equal([RECEIVER, OTHER_RECEIVER])
       expect(await check({ terms })).to.equal('done')
     })
 
@@ -121,10 +124,10 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       log = await openEmpty()
       dataDirectory = await makeTemporaryDirectory()
       await check({ terms })
-      expect((await log.owner())?.receivers).to.deep.equal([OTHER_RECEIVER])
+      expect((await ownerIn(log))?.receivers).to.deep.equal([OTHER_RECEIVER])
       dataDirectory = used
       expect(await check({ terms, allowed: { newLog: true } })).to.equal('done')
-      expect((await log.owner())?.receivers).to.have.members([RECEIVER, OTHER_RECEIVER])
+      expect((await ownerIn(log))?.receivers).to.have.members([RECEIVER, OTHER_RECEIVER])
     })
 
     it('[14.14] refuses sales to a former receiver', async () => {
@@ -134,10 +137,23 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
         state: 'expired',
         updated_at: '2026-01-01T00:00:00.000Z',
       })
+      const running = new OwnerClaims()
+      expect((await running.claim(log, makeRecord({ identity: 'payer/1' }))).kind).to.equal('taken')
       await check({ terms: buildTerms('testnet', OTHER_RECEIVER, OPERATIONS), allowed: { newReceiver: true } })
-      const failure = await log.claim(makeRecord({ identity: 'payer/2' })).catch(String)
-      expect(failure).to.match(/^StoreError: The receiver of the response log has changed/)
+      for (const claims of [running, running, new OwnerClaims()]) {
+        const failure = await claims.claim(log, makeRecord({ identity: 'payer/2' })).catch(String)
+        expect(failure).to.match(/^StoreError: The receiver of the response log has changed/)
+      }
       expect(await log.read('payer/2')).to.equal(undefined)
+    })
+
+    it('[14.14] sells on while another process adds a receiver of earlier', async () => {
+      await check()
+      const running = new OwnerClaims()
+      await running.claim(log, makeRecord({ identity: 'payer/1' }))
+      const { value, revision } = (await ownerOf(log).read())!
+      await ownerOf(log).compareAndSet({ ...value, receivers: [OTHER_RECEIVER, RECEIVER] }, revision)
+      expect((await running.claim(log, makeRecord({ identity: 'payer/2' }))).kind).to.equal('claimed')
     })
 
     it('[14.14] refuses a new receiver while a payment has no final outcome', async () => {
@@ -161,18 +177,16 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       const other = buildTerms('testnet', OTHER_RECEIVER, OPERATIONS)
       const results = await Promise.all([check(), check({ terms: other })])
       expect(results.filter((result) => result === 'done')).to.have.lengthOf(1)
-      expect((await log.owner())?.pay_to).to.equal(results[0] === 'done' ? RECEIVER : OTHER_RECEIVER)
+      expect((await ownerIn(log))?.pay_to).to.equal(results[0] === 'done' ? RECEIVER : OTHER_RECEIVER)
     })
 
     it('does not replace an owner that has changed', async () => {
       await check()
-      const owner = (await log.owner())!
-      const next = { ...owner, pay_to: OTHER_RECEIVER }
-      expect(await log.setOwner(next, { ...owner, pay_to: `0x${'e5'.repeat(20)}` })).to.deep.equal(owner)
+      const { value, revision } = (await ownerOf(log).read())!
+      const changed = await ownerOf(log).compareAndSet({ ...value, receivers: [RECEIVER, OTHER_RECEIVER] }, revision)
       // Another process has added a receiver meanwhile, which must not be lost.
-      expect(await log.setOwner(next, { ...owner, receivers: [] })).to.deep.equal(owner)
-      expect(await log.setOwner(next, owner)).to.deep.equal(next)
-      expect(await log.owner()).to.deep.equal(next)
+      expect(await ownerOf(log).compareAndSet({ ...value, pay_to: OTHER_RECEIVER }, revision)).to.equal(undefined)
+      expect(await ownerOf(log).read()).to.deep.equal(changed)
     })
   })
 }

@@ -8,6 +8,7 @@ import { nodeOf } from '../../support/remotes/chain-node.ts'
 import { authorizationOf, type SentPayment } from '../../support/remotes/facilitator.ts'
 import { Ledger } from '../../support/remotes/ledger.ts'
 import { codeOf, settledReply, useSale } from '../../support/sale-harness.ts'
+import { openIdentities } from '../../support/records.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -66,7 +67,7 @@ describe('the calls to the node', () => {
     clock += FINAL_MS
     const reconciler = openReconciler()
     await reconciler.reconcileDue()
-    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
+    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
     // Final block and newest block, then the use of the nonce, the transfer, and whether its block is final.
     expect(takeCalls()).to.equal(2 + 3)
     await reconciler.stop()

@@ -8,7 +8,7 @@ import { canonicalJson } from '../../../base/canonical.ts'
 import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
 import { addMissingReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
-import { makeRecord, storeRecord } from '../../support/records.ts'
+import { openIdentities, makeRecord, storeRecord } from '../../support/records.ts'
 import { TRANSACTION, useSale } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { signedPayment, withPaymentId } from '../../support/payments.ts'
@@ -34,7 +34,7 @@ describe('the receipt of a record', () => {
     const { iat, ...claims } = claimsOf(receiptIn(header) ?? '')
     const { authorization } = payment.payload
     const answer = bought.kind === 'answer' ? (JSON.parse(bought.body) as { snapshot_id: string }) : undefined
-    const [identity = ''] = await services().log.unfinished()
+    const [identity = ''] = await openIdentities(services().log)
     const record = await services().log.read(identity)
     expect(iat).to.equal(Math.floor(time.getTime() / 1000))
     expect(claims).to.deep.equal({

@@ -3,13 +3,13 @@ import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import type { NonceState } from '../../../agent/settlement/decide.ts'
-import { clearDoubts } from '../../../agent/settlement/doubts.ts'
+import { clearDoubts, listDoubts } from '../../../agent/settlement/doubts.ts'
 import { NEW_LEASE } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { makeRecord, storeRecord } from '../../support/records.ts'
+import { openIdentities, makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 
 const OTHER_TRANSACTION = `0x${'ef'.repeat(32)}`
@@ -138,7 +138,7 @@ describe('the reconciler', () => {
     const record = await read()
     expect(record?.state).to.equal('confirmed')
     expect(decodePaymentResponseHeader(record?.payment_response ?? '').transaction).to.equal(OTHER_TRANSACTION)
-    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
+    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
   })
 
   for (const [name, seconds] of [
@@ -195,8 +195,8 @@ describe('the reconciler', () => {
       const answered = await sellFor(160)
       expect(answered.at(-1)).to.be.at.most(80)
       expect(answered).to.have.length.at.most(21)
-      expect([...(await sale.context.payments.log.notes('doubt/'))]).to.have.length.at.least(1)
-      // The other processes read the notes as well.
+      expect(await listDoubts(sale.context.payments.log)).to.have.length.at.least(1)
+      // The other processes read the doubts as well.
       await sale.restart()
       expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
     })
@@ -380,11 +380,11 @@ describe('the reconciler', () => {
 
   it('shows that the open records cannot be read, until they can', async () => {
     const { log } = sale.context.payments
-    const due = log.due.bind(log)
-    log.due = () => Promise.reject(new Error('down'))
+    const list = log.list.bind(log)
+    log.list = () => Promise.reject(new Error('down'))
     await open().reconcileDue()
     expect(reconciler?.hasDamaged()).to.equal(true)
-    log.due = due
+    log.list = list
     await reconciler?.reconcileDue()
     expect(reconciler?.hasDamaged()).to.equal(false)
   })
@@ -458,9 +458,9 @@ describe('the reconciler', () => {
   })
 
   it('observes a hundred records a second at most, so each of many records later', async () => {
-    const countUnfinished = async () => new Map([['settled', 30_000]] as const)
+    const count = async () => new Map([['settled', 30_000]] as const)
     const { log } = sale.context.payments
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { countUnfinished }) }
+    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { count }) }
     expect(await observedAfter()).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 455])
   })
 

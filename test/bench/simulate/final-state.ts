@@ -39,7 +39,7 @@ function cannotBuy({ chain }: Scenario, buyer: SimulatedBuyer): boolean {
 export function checkFinalState(scenario: Scenario): void {
   const { log, invariants, buyers, facilitator } = scenario
   for (const identity of log.unfinished())
-    invariants.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
+    invariants.fail('L1 a record never ends', `${short(identity)} is ${log.store.records.get(identity)?.state}`)
   for (const buyer of buyers) {
     if (!isDone(scenario, buyer)) invariants.fail('L2 a buyer never gets a response', short(buyer.payer))
     const isMisreported = buyer.signed.some(({ key }) => facilitator.hasMisreported(key))
@@ -58,7 +58,7 @@ export async function retryAll(scenario: Scenario): Promise<void> {
 async function retry(scenario: Scenario, { payment, number }: Purchase): Promise<void> {
   if (scenario.invariants.broken) return
   const { sim, log, invariants } = scenario
-  const record = log.records.get(payment.identity)
+  const record = log.store.records.get(payment.identity)
   const bought = record ? numberIn(record.body) : number
   const end = sim.now + LAST_REPEAT_MS_MAX
   let last: Outcome | undefined

@@ -83,7 +83,7 @@ export class Invariants {
     const { key, identity } = payment
     if (!chain.everPaid.has(key) && !facilitator.hasMisreported(key)) this.fail('I2 data without payment', short(key))
     if (!this.#everSettled.has(identity)) this.fail('I5 a response before settled is on disk', short(key))
-    const earlier = this.#bodies.get(key) ?? log.records.get(identity)?.body
+    const earlier = this.#bodies.get(key) ?? log.store.records.get(identity)?.body
     if (earlier !== body) this.fail('I3 another body than before', short(key))
     this.#bodies.set(key, body)
     if (numberIn(body) !== number) this.fail('I9 data of another request', short(key))
@@ -108,7 +108,7 @@ export class Invariants {
   #refused({ payment: { key, identity }, number }: Purchase, status: number, code: string): void {
     const { sim, log, facilitator } = this.#observed
     if (facilitator.hasMisreported(key)) return
-    const record = log.records.get(identity)
+    const record = log.store.records.get(identity)
     if (code === 'payment_replay_conflict' && record && numberIn(record.body) === number)
       this.fail('I9 a conflict with itself', short(key))
     if (code === 'payment_already_settled') this.fail('I3 a paid response is lost', `${short(key)} has no record`)
@@ -165,7 +165,7 @@ export class Invariants {
 
   readonly onSettle = (key: string, owner: Owner): void => {
     const { sim, log } = this.#observed
-    const record = [...log.records.values()].find(({ identity }) => identity.endsWith(key))
+    const record = [...log.store.records.values()].find(({ identity }) => identity.endsWith(key))
     if (!record) return this.fail('I5 settles before the record is on disk', short(key))
     const sent = (this.#sent.get(key) ?? 0) + 1
     this.#sent.set(key, sent)

@@ -14,7 +14,7 @@ import { REGISTER } from '../../support/fixtures.ts'
 import { listen } from '../../support/listen.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
-import { MOVED_NOTE } from '../../../store/log/move.ts'
+import { MOVED } from '../../../store/log/move.ts'
 import { withPool } from '../../../store/log/postgres/connection.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -217,7 +217,7 @@ describe('the command check', function () {
       await copyFile(join(service.directory, marker), join(environment['DATA_DIR'] ?? '', marker))
       await expectOne('response log', /^FAILED The response log is empty/)
       const log = new LmdbResponseLog(environment['DATA_DIR'] ?? '')
-      await log.setNote(MOVED_NOTE, 'database.internal/companies')
+      await log.document(MOVED).compareAndSet({ to: 'database.internal/companies' }, undefined)
       await log.close()
       await expectOne(
         'response log',

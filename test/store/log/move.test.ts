@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { findOwnerFault } from '../../../agent/service/check-log-owner.ts'
 import { RECORD_STATES, type ResponseRecord } from '../../../store/log/record.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
-import { moveLog, PART, type MoveTarget } from '../../../store/log/move.ts'
+import { MOVED, moveLog, PART, type MoveTarget } from '../../../store/log/move.ts'
 import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import { responsesFolder } from '../../../store/files/layout.ts'
@@ -17,6 +17,10 @@ import { makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { failureOf } from '../../support/failure.ts'
+import { ownerOf } from '../../../store/log/owner.ts'
+import { announceKey } from '../../../store/log/public-keys.ts'
+import { FacilitatorDoubts } from '../../../agent/settlement/doubts.ts'
+import { noteUnrecorded } from '../../../store/log/unrecorded.ts'
 
 const OWNER = {
   log_id: '7d4f0c1e-1111-4222-8333-444455556666',
@@ -39,12 +43,12 @@ const RECORDS: ResponseRecord[] = [
 ].map((record) => Object.assign(record, { prepared_at: time.toISOString() }))
 
 async function fill(log: ResponseLog): Promise<void> {
-  await log.setOwner(OWNER, undefined)
+  await ownerOf(log).compareAndSet(OWNER, undefined)
   for (const record of RECORDS) await storeRecord(log, record)
-  await log.announceKey({ kid: 'kid', jwk: { kty: 'EC', x: 'x' }, compromised_at: null })
-  await log.announceKey({ kid: 'kid', jwk: { kty: 'EC', x: 'x' }, compromised_at: '2026-01-01' })
-  await log.noteUnrecorded({ identity: 'payer/unrecorded', transaction: '0x1', found_at: time.toISOString() })
-  await log.setNote('doubt/https://facilitator.example payer/1', 'reported')
+  await announceKey(log, { kid: 'kid', jwk: { kty: 'EC', x: 'x' }, compromised_at: null })
+  await announceKey(log, { kid: 'kid', jwk: { kty: 'EC', x: 'x' }, compromised_at: '2026-01-01' })
+  await noteUnrecorded(log, { identity: 'payer/unrecorded', transaction: '0x1', found_at: time.toISOString() })
+  await new FacilitatorDoubts({ log, monotonic: () => 0 }).note({ identity: 'payer/1' })
 }
 
 /** Holds the environment open, like a service. */
@@ -58,16 +62,14 @@ const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'
 /** Everything that a service can read. */
 async function contentOf(log: ResponseLog) {
   const ids = RECORDS.flatMap(({ payment_id }) => payment_id ?? [])
-  const [owner, keys, unrecorded] = [await log.owner(), await log.publicKeys(), await log.unrecorded()]
+  const documents = ['owner', 'public-keys', 'unrecorded', 'doubts'].map((key) => log.document(key).read())
   const content = {
     records: await Promise.all(RECORDS.map(({ identity }) => log.read(identity))),
     byId: await Promise.all(ids.map(async (id) => (await log.read('none', id))?.identity)),
-    due: (await log.due({ before: FAR, max: 100 })).toSorted(),
-    unfinished: [...(await log.countUnfinished())],
-    doubts: [...(await log.notes('doubt/'))],
-    owner,
-    keys,
-    unrecorded,
+    due: (await log.list({ kind: 'open', dueBefore: FAR, max: 100 })).identities.toSorted(),
+    final: await log.list({ kind: 'final', max: 100 }),
+    counts: [...(await log.count())],
+    documents: await Promise.all(documents),
   }
   // Without members that are undefined.
   return JSON.parse(JSON.stringify(content)) as typeof content
@@ -152,7 +154,7 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
     opened.push(running)
     const [prepared] = RECORDS
     await running.read(prepared!.identity)
-    const failure = await failureOf(moveLog({ source, target: dying(target, { left: 4 }), to: TO }))
+    const failure = await failureOf(moveLog({ source, target: dying(target, { left: 5 }), to: TO }))
     expect(failure).to.equal('Error: killed')
     expect(await failureOf(running.claim(makeRecord({ identity: 'payer/new' })))).to.match(/moved/)
     const settled = { state: 'settled', updated_at: minutesFrom(20) } as const
@@ -170,8 +172,9 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
       if (failure === 'no failure' || /complete/.test(failure)) break
       expect(failure).to.equal('Error: killed')
       kills += 1
-      const isMarked = (await source.notes('move/')).size > 0
-      if (isMarked && (await target.owner()) === undefined) expect(await faultOf(target)).to.match(/not complete/)
+      const isMarked = (await source.document(MOVED).read()) !== undefined
+      if (isMarked && (await ownerOf(target).read()) === undefined)
+        expect(await faultOf(target)).to.match(/not complete/)
     }
     expect(kills).to.be.above(15)
     const copied = await contentOf(target)
@@ -198,7 +201,7 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
   it('[14.23] refuses a target with records without an owner, or with another log, and changes nothing', async () => {
     await target.claim(makeRecord({ identity: 'payer/other' }))
     expect(await failureOf(move())).to.match(/another response log/)
-    await target.setOwner({ ...OWNER, log_id: randomUUID() }, undefined)
+    await ownerOf(target).compareAndSet({ ...OWNER, log_id: randomUUID() }, undefined)
     expect(await failureOf(move())).to.match(/another response log/)
     expect(await failureOf(source.claim(makeRecord({ identity: 'payer/new' })))).to.equal('no failure')
   })

@@ -13,7 +13,7 @@ import { encodeProgress, encodeRecord, type RecordState } from '../../../store/l
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import { damage, openLogRanges } from '../../support/log-ranges.ts'
-import { makeRecord, storeRecord } from '../../support/records.ts'
+import { openIdentities, makeRecord, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
@@ -149,7 +149,7 @@ describe('the response log', () => {
       await reopen()
       const claim = log.claim(makeRecord({ payment_id: 'id' }))
       expect(await errorName(claim)).to.equal('CorruptRecordError')
-      expect(await log.unfinished()).to.deep.equal([])
+      expect(await openIdentities(log)).to.deep.equal([])
     })
   }
 

@@ -13,6 +13,7 @@ import { listen, type ListeningServer } from '../../../support/listen.ts'
 import { signedPayment, testTerms } from '../../../support/payments.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { codeOf, settledReply, useSale } from '../../../support/sale-harness.ts'
+import { recordsOf } from '../../../support/records.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
 type Answer = (payload: Payload) => { status: number; body: object }
@@ -116,7 +117,7 @@ describe('[5.8.1] several facilitators', () => {
     sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator, report } }
   }
 
-  const recorded = async () => (await sale.context.payments.log.newestRecords()).map(({ facilitator }) => facilitator)
+  const recorded = async () => (await recordsOf(sale.context.payments.log)).map(({ facilitator }) => facilitator)
 
   it('the first one verifies and settles', async () => {
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')

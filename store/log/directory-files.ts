@@ -1,7 +1,6 @@
 /**
- * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a
- * file, the marker, and beside it the receivers that it was used with. A start compares all of them with the
- * configuration (agent/service/check-log-owner.ts).
+ * What a data directory knows of its response log: the log's id, in a file named the marker, and the receivers that the
+ * directory was used with. A start compares both with the owner of the log (agent/service/check-log-owner.ts).
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,30 +8,6 @@ import * as z from 'zod'
 import { writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { errorCode } from '../../base/error-code.ts'
-import type { ResponseRecord } from './record.ts'
-
-export interface LogOwner {
-  /** Identifies the log. Copies of the log have the same one. */
-  readonly log_id: string
-  readonly network: string
-  readonly asset: string
-  /** The receiver of the payments. All addresses are in lower case. */
-  readonly pay_to: string
-  /** Every receiver that the log has had, the present one included. */
-  readonly receivers: readonly string[]
-}
-
-/**
- * Refuses a sale to another receiver than that of the log, which another process may have changed.
- * @throws StoreError
- */
-export function refuseOtherReceiver(owner: LogOwner | undefined, { requirements }: ResponseRecord): void {
-  if (owner && owner.pay_to !== receiverOf({ requirements }))
-    throw new StoreError('The receiver of the response log has changed: start this process again with the new PAY_TO')
-}
-
-export const receiverOf = ({ requirements }: Pick<ResponseRecord, 'requirements'>) =>
-  String(requirements['payTo']).toLowerCase()
 
 /** A small file of a data directory. `advice` is for an operator whose file cannot be read. */
 function storedFile<T>(name: string, schema: z.ZodType<T>, advice: string) {
