@@ -4,7 +4,7 @@ import type { RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { catalogFolder, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
+import { awaitWrite, checkHead, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
 import type { Report } from '../../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { retrievalSchema, type Source } from './source.ts'
@@ -152,11 +152,11 @@ export class Catalog {
 
   /** @throws StoreError if the entry is damaged. The next retrieval writes a new one */
   #readEntry(): CatalogEntry | undefined {
-    const bytes = this.#environment.getBinary(CURRENT_KEY)
-    return orStoreError(
-      'The entry of the catalogue is damaged',
-      () => bytes && entrySchema.parse(JSON.parse(bytes.toString())),
-    )
+    checkHead(catalogFolder(this.#dataDirectory))
+    return orStoreError('The entry of the catalogue is damaged', () => {
+      const bytes = this.#environment.getBinary(CURRENT_KEY)
+      return bytes && entrySchema.parse(JSON.parse(bytes.toString()))
+    })
   }
 
   /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { decodeEntry } from './company-entry.ts'
 import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'
-import { openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
+import { checkHead, openEnvironment, orStoreError, startAfter, StoreError } from '../files/environment.ts'
 
 const count = z.int().nonnegative()
 
@@ -45,6 +45,7 @@ export function openSnapshot(folder: string) {
     info: checked.data,
     folder,
     find(companyNumber: string): SnapshotEntry | undefined {
+      checkHead(folder)
       return orStoreError(damaged, () => {
         const bytes = companies.getBinary(companyKey(companyNumber))
         return bytes && decodeEntry(companyNumber, bytes)
@@ -52,6 +53,7 @@ export function openSnapshot(folder: string) {
     },
     /** All entries in the order of `compareCompanyNumbers`. */
     *entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]> {
+      checkHead(folder)
       for (const { key, value } of companies.getRange()) {
         const number = companyNumberOf(key)
         yield [number, orStoreError(damaged, () => decodeEntry(number, value))]

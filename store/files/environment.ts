@@ -61,9 +61,15 @@ const LMDB_MAGIC_AT = 24
 const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
 /** Offsets in each of the two meta pages. The page with the higher transaction number is valid. */
 const PAGE_SIZE_AT = 48
+const DAMAGED_HEAD = 'its first pages are damaged: restore it from a backup'
+/** Of the list of free pages and of the databases. */
+const ROOTS_AT = [88, 136]
+const NO_PAGE = 2n ** 64n - 1n
 const LAST_PAGE_AT = 144
 const TRANSACTION_AT = 152
 const META_BYTES = 160
+/** Between two checks of an open file, so that they cost no measurable time (`bench perf`, row "paid lookup"). */
+const HEAD_INTERVAL_MS = 10
 /**
  * An intact file can be shorter than its page count states, because its last pages may be free and never written.
  * Transactions of the service are small. If more bytes than this are missing, pages in use are lost.
@@ -75,7 +81,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   const environment = openFolder(options)
   try {
     checkLayout(environment, options)
-    places.set(folder, placeOf(folder))
+    opened.set(folder, { place: placeOf(folder), bytes: statSync(dataFile(folder)).size, checkedAt: -Infinity })
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
@@ -83,17 +89,47 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-/** Device and inode of the file of each folder when it was last opened. */
-const places = new Map<string, string | undefined>()
+/** The file of each folder when it was last opened, and its largest size since. */
+const opened = new Map<string, { place: string | undefined; bytes: number; checkedAt: number }>()
 
 function placeOf(folder: string): string | undefined {
   const stats = statSync(dataFile(folder), { throwIfNoEntry: false })
   return stats && `${stats.dev} ${stats.ino}`
 }
 
+/**
+ * LMDB ends the process if it reads an open file that was cut, or whose meta pages are damaged. Called before a read of
+ * what can be restored or imported again while the service runs.
+ * @throws StoreError
+ */
+export function checkHead(folder: string): void {
+  const file = opened.get(folder)
+  const now = performance.now()
+  if (!file || now - file.checkedAt < HEAD_INTERVAL_MS) return
+  // A file that was removed or replaced is still open (`checkPlace`).
+  if (placeOf(folder) === file.place) file.bytes = readSize(folder, file.bytes)
+  file.checkedAt = now
+}
+
+function readSize(folder: string, before: number): number {
+  try {
+    return withFile(dataFile(folder), 'r', (file) => {
+      const { size } = fstatSync(file)
+      // LMDB never makes a file smaller.
+      if (size < before) throw new Error('it was cut')
+      checkRoots(file)
+      return size
+    })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'unknown reason'
+    throw new StoreError(`${folder}: its open file is damaged (${reason})`, { cause })
+  }
+}
+
 /** @throws LostFileError if the file of a folder that this process has open was removed, moved or replaced */
 export function checkPlace(folder: string): void {
-  if (places.has(folder) && placeOf(folder) !== places.get(folder))
+  const file = opened.get(folder)
+  if (file && placeOf(folder) !== file.place)
     throw new LostFileError(`${folder}: its open file was removed, moved or replaced; stop the service and restore it`)
 }
 
@@ -104,7 +140,7 @@ function openFolder({ folder, kind, readOnly = false }: OpenOptions): RootDataba
       checkSpace(folder)
     }
     const path = dataFile(folder)
-    if (readOnly || existsSync(path)) checkFile(path, { kind, readOnly })
+    if (readOnly || existsSync(path)) checkFile(path, readOnly)
     return open<unknown, string>({
       ...DURABLE,
       pageSize: pageBytes(kind),
@@ -158,23 +194,51 @@ function checkSpace(folder: string): void {
  * LMDB creates a missing file even when it opens read-only, and crashes the process on a file of another format. A
  * truncated file, for example an incomplete copy, crashes the process when a missing page is read.
  */
-function checkFile(path: string, { kind, readOnly }: { kind: EnvironmentKind; readOnly: boolean }): void {
-  withFile(path, 'r', (file) => {
+function checkFile(path: string, readOnly: boolean): void {
+  const missing = withFile(path, 'r', (file) => {
     // A kill before the first write leaves an empty file.
-    if (!readOnly && fstatSync(file).size === 0) return
-    const first = readMeta(file, 0)
-    if (!first) throw new StoreError('the file is not an LMDB file')
-    if (kind !== 'responses' && !readOnly) return
-    const second = readMeta(file, Number(first.pageSize)) ?? first
-    const newest = second.transaction > first.transaction ? second : first
-    const needed = (newest.lastPage + 1n) * newest.pageSize - MISSING_BYTES_MAX
+    if (!readOnly && fstatSync(file).size === 0) return 0n
+    const newest = readNewestMeta(file)
     // Read the size after the meta pages: another process extends the file before it writes a meta page.
-    if (BigInt(fstatSync(file).size) < needed) throw new StoreError('the file is truncated: restore it from a backup')
+    const bytes = (newest.lastPage + 1n) * newest.pageSize - BigInt(fstatSync(file).size)
+    if (bytes > MISSING_BYTES_MAX) throw new StoreError('the file is truncated: restore it from a backup')
+    checkRoots(file)
+    return bytes
   })
+  // LMDB then reads a page of zeros, which is an error, and not beyond the end, which ends the process. To append is
+  // right whatever another process writes.
+  if (missing > 0n) withFile(path, 'a', (file) => writeSync(file, Buffer.alloc(Number(missing))))
+}
+
+type Meta = NonNullable<ReturnType<typeof readMeta>>
+
+/** @throws StoreError unless both meta pages are there */
+function readNewestMeta(file: number): Meta {
+  const first = readMeta(file, 0)
+  if (!first) throw new StoreError('the file is not an LMDB file')
+  const second = readMeta(file, first.pageSize)
+  if (second?.pageSize !== first.pageSize) throw new StoreError(DAMAGED_HEAD)
+  return second.transaction > first.transaction ? second : first
+}
+
+/** @throws StoreError unless the root pages are those that the newest meta page names */
+function checkRoots(file: number): void {
+  const { roots, pageSize, transaction } = readNewestMeta(file)
+  if (roots.every((root) => root === NO_PAGE || readNumber(file, root * pageSize) === root)) return
+  // Transactions of another process can have used these pages for something else meanwhile.
+  if (readNewestMeta(file).transaction === transaction) throw new StoreError(DAMAGED_HEAD)
+  checkRoots(file)
+}
+
+/** The number that a page begins with. */
+function readNumber(file: number, position: bigint): bigint {
+  const page = Buffer.alloc(8)
+  readSync(file, page, { position })
+  return page.readBigUInt64LE()
 }
 
 /** Undefined if there is no meta page at this position. */
-function readMeta(file: number, position: number) {
+function readMeta(file: number, position: bigint | number) {
   const meta = Buffer.alloc(META_BYTES)
   const length = readSync(file, meta, { position })
   const magic = meta.subarray(LMDB_MAGIC_AT, LMDB_MAGIC_AT + LMDB_MAGIC.length)
@@ -182,6 +246,7 @@ function readMeta(file: number, position: number) {
   return {
     pageSize: BigInt(meta.readUInt32LE(PAGE_SIZE_AT)),
     lastPage: meta.readBigUInt64LE(LAST_PAGE_AT),
+    roots: ROOTS_AT.map((at) => meta.readBigUInt64LE(at)),
     transaction: meta.readBigUInt64LE(TRANSACTION_AT),
   }
 }

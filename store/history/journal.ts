@@ -3,7 +3,7 @@
  */
 import type { Company } from '../dataset/company.ts'
 import { companyKey, companyNumberOf } from '../files/layout.ts'
-import { orStoreError, StoreError, toStoreError } from '../files/environment.ts'
+import { checkHead, orStoreError, StoreError, toStoreError } from '../files/environment.ts'
 import { hasFormerNames } from './former-names.ts'
 import {
   ABSENT_BYTES,
@@ -62,6 +62,7 @@ export class Journal {
 
   /** The journal in its present state, whatever is recorded meanwhile. Close it soon: it keeps old pages on disk. */
   pin(): Journal {
+    checkHead(this.#history.folder)
     return new Journal(this)
   }
 
@@ -202,11 +203,13 @@ export class Journal {
   }
 
   #read<T>(use: () => T): T {
+    checkHead(this.#history.folder)
     return orStoreError(this.#damaged, use)
   }
 
   *#readEach<T>(items: Generator<T, void, void>): Generator<T, void, void> {
     try {
+      checkHead(this.#history.folder)
       yield* items
     } catch (cause) {
       throw toStoreError(this.#damaged, cause)

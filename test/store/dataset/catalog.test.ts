@@ -1,10 +1,10 @@
 /** The current dataset: visible soon after another process has published it, and undefined while it cannot be read. */
-import { cp, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Catalog } from '../../../store/dataset/catalog.ts'
-import { awaitWrite, openEnvironment } from '../../../store/files/environment.ts'
+import { awaitWrite, openEnvironment, StoreError } from '../../../store/files/environment.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { catalogFolder, snapshotFolder } from '../../../store/files/layout.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
@@ -15,6 +15,9 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 /** Without most pages of a snapshot that is larger than the tolerance of the check. */
 const TRUNCATED_BYTES = 64 * 1024
 const LARGE_ROWS = 5_000
+
+/** The meta pages. */
+const HEAD_BYTES = 16_384
 
 /** Longer than the refresh interval of the catalogue. */
 const REFRESH_MS = 25
@@ -77,6 +80,24 @@ describe('the catalogue', () => {
     expect(catalog.current()?.snapshot).not.to.equal(first)
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
     expect(reports).to.deep.equal([])
+  })
+
+  it('[3.1] has no dataset while an open file of it is damaged, and has one again when the file is repaired', async () => {
+    await publish(catalog)
+    const current = catalog.current()
+    for (const folder of [currentFolder(), catalogFolder(directory)]) {
+      const path = join(folder, 'data.mdb')
+      const bytes = await readFile(path)
+      await sleep(REFRESH_MS)
+      expect(current?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+      await sleep(REFRESH_MS)
+      await writeFile(path, Buffer.concat([Buffer.alloc(HEAD_BYTES), bytes.subarray(HEAD_BYTES)]))
+      if (folder === catalogFolder(directory)) expect(catalog.current()).to.equal(undefined)
+      else expect(() => current?.snapshot.find('73848')).to.throw(StoreError, /its open file is damaged/)
+      await writeFile(path, bytes)
+    }
+    expect(await untilCurrent()).not.to.equal(undefined)
+    expect(reports).to.deep.equal(['dataset_unreadable'])
   })
 
   it('has no dataset while its entry is damaged, and has one again after the next publication', async () => {

@@ -2,14 +2,19 @@
  * Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed.
  */
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
-import { checkPlace, LostFileError, openEnvironment, StoreError } from '../../../store/files/environment.ts'
+import { checkHead, checkPlace, LostFileError, openEnvironment, StoreError } from '../../../store/files/environment.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+/** Longer than the interval in which an open file is not checked again. */
+const HEAD_INTERVAL_MS = 20
 
 const KINDS = Object.keys(LAYOUT_VERSION) as EnvironmentKind[]
 
@@ -56,6 +61,51 @@ describe('an LMDB environment', () => {
       expect(() => checkPlace(folder)).to.throw(LostFileError)
       await environment.close()
     })
+
+  const PAGE_BYTES = 8_192
+  const CUT_BYTES = 50
+  const DAMAGES: [name: string, damage: (bytes: Buffer) => Buffer, rule: string][] = [
+    ['a first page of zeros', (bytes) => bytes.fill(0, 0, PAGE_BYTES), 'is not an LMDB file'],
+    ['a second page of zeros', (bytes) => bytes.fill(0, PAGE_BYTES, 2 * PAGE_BYTES), 'first pages are damaged'],
+    [
+      'random meta pages',
+      (bytes) => Buffer.concat([randomBytes(2 * PAGE_BYTES), bytes.subarray(2 * PAGE_BYTES)]),
+      'LMDB',
+    ],
+    ['other pages of zeros', (bytes) => bytes.fill(0, 2 * PAGE_BYTES), 'first pages are damaged'],
+    [
+      'other pages of random bytes',
+      (bytes) => Buffer.concat([bytes.subarray(0, 2 * PAGE_BYTES), randomBytes(bytes.length)]),
+      'damaged',
+    ],
+    ['a part of its first page', (bytes) => bytes.subarray(0, 100), 'is not an LMDB file'],
+    ['its first page only', (bytes) => bytes.subarray(0, PAGE_BYTES), 'first pages are damaged'],
+    ['its meta pages only', (bytes) => bytes.subarray(0, 2 * PAGE_BYTES), 'first pages are damaged'],
+  ]
+  for (const [name, damage, rule] of DAMAGES)
+    it(`is refused with one line, before LMDB reads it, with ${name}`, async () => {
+      const environment = openEnvironment({ folder, kind: 'history' })
+      await environment.put('key', 'x'.repeat(100_000))
+      checkHead(folder)
+      await sleep(HEAD_INTERVAL_MS)
+      await writeFile(join(folder, 'data.mdb'), damage(await data()))
+      expect(refusal(() => checkHead(folder))).to.include('its open file is damaged')
+      await environment.close()
+      await expectRefused(rule, 'history')
+    })
+
+  it('is refused while it is open when its end is cut off, and read with zeros there when it is opened again', async () => {
+    const environment = openEnvironment({ folder, kind: 'history' })
+    await environment.put('key', 'x'.repeat(100_000))
+    checkHead(folder)
+    const { length } = await data()
+    await truncate(join(folder, 'data.mdb'), length - CUT_BYTES)
+    await sleep(HEAD_INTERVAL_MS)
+    expect(refusal(() => checkHead(folder))).to.include('its open file is damaged (it was cut)')
+    await environment.close()
+    await openEnvironment({ folder, kind: 'history', readOnly: true }).close()
+    expect((await data()).subarray(length - CUT_BYTES).equals(Buffer.alloc(CUT_BYTES))).to.equal(true)
+  })
 
   function refusal(work: () => unknown): string {
     try {

@@ -1,4 +1,7 @@
 /** The journal against a model in memory that keeps every register whole. */
+import { readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { SYNTHETIC, type Source } from '../../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
@@ -9,10 +12,13 @@ import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKeyOf } from '../../../store/history/step.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { companyKey } from '../../../store/files/layout.ts'
+import { companyKey, historyFolder } from '../../../store/files/layout.ts'
 import { sha256Hex } from '../../../base/canonical.ts'
 import { contentsOf } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+/** Longer than the interval in which an open file is not checked again. */
+const HEAD_INTERVAL_MS = 20
 
 type Register = Record<string, SnapshotEntry>
 
@@ -107,6 +113,21 @@ describe('the journal', () => {
   it('has what each file said', () => {
     for (const each of TEN) record(history, each)
     expectModel(TEN)
+  })
+
+  it('refuses each read while its open file was cut, and reads it again when it is whole', async () => {
+    for (const each of TEN) record(history, each)
+    const journal = new Journal(directory)
+    const path = join(historyFolder(directory), 'data.mdb')
+    const bytes = await readFile(path)
+    const newest = journal.newest()
+    await sleep(HEAD_INTERVAL_MS)
+    await truncate(path)
+    const reads = [() => journal.newest(), () => journal.pin(), () => [...journal.versions('7')]]
+    for (const read of reads) expect(read).to.throw(StoreError, /its open file is damaged \(it was cut\)/)
+    await writeFile(path, bytes)
+    expect(journal.newest()).to.deep.equal(newest)
+    await journal.close()
   })
 
   it('knows the files that it has, and refuses every other one but a newer one with one line', () => {
