@@ -25,7 +25,7 @@ const UNKNOWN = 'Not known whether the payment was charged. Repeat the same purc
 
 export const OUTCOMES = {
   /** Paid, with an answer. */
-  sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Sold.' },
+  sold: { charged: 'yes', next: 'use', exitStatus: 0, sentence: 'Paid.' },
   /** Certainly not charged. */
   not_sold: { charged: 'no', next: 'sign', exitStatus: 1, sentence: 'Not charged. You can try again now.' },
   /** The service refused the payment, which is certain when it can no longer be settled. */

@@ -76,11 +76,12 @@ function showMatch(answer: ResolveResponse, match: Candidate): Content {
   const { company, signals } = match
   const lacksAddress = signals.address_contains === false
   const notices = noticesOf(company, dateOfSource(answer.source))
+  const texts = notices.map(({ text }) => text).join('; ')
   const evidence = evidenceOf(match)
   const verdict = lacksAddress
     ? paragraph(`! The registered address does not have this text${evidence && `. What fits: ${evidence}`}.`, 'doubt')
     : notices.length > 0
-      ? paragraph(`! This is the company, and there is something to notice. What fits: ${evidence}.`, 'doubt')
+      ? paragraph(`! This is the company, but note: ${toWords(texts)}. What fits: ${evidence}.`, 'doubt')
       : paragraph(`✓ This is the company: ${evidence}.`, 'done')
   const others = answer.candidates.length > 1 ? [create('h2', {}, 'Others'), showCandidates(answer)] : []
   return [verdict, showRecord(company, answer, { isChecked: true }), others, showRelated(answer)]

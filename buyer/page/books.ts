@@ -16,8 +16,15 @@ export function showBooks(of: string, purchases: readonly Bought[]): void {
   const paid = purchases.filter(({ outcome }) => outcome.kind === 'sold').toReversed()
   const rows = paid.map((each) => {
     const { when, amount, transaction, receipt } = bookedOf(each)
-    return [when, titleOf(each), String(amount / 1e6), transaction, receipt]
+    return [when, titleOf(each), String(amount / 1e6), transaction, receipt] as const
   })
+  const shown = rows.map(([when, what, amount, transaction, receipt]) => [
+    when,
+    what,
+    amount,
+    create('code', {}, transaction),
+    create('code', {}, receipt),
+  ])
   const total = usdc(paidAmount(paid))
   const seller = document.body.dataset['seller'] ?? ''
   const receivers = [...new Set(paid.map((each) => bookedOf(each).to))]
@@ -36,7 +43,7 @@ export function showBooks(of: string, purchases: readonly Bought[]): void {
         Network: NETWORK_NAMES[mode],
         Total: `${total} (1 USDC is worth 1 US dollar)`,
       }),
-      rows.length === 0 ? paragraph('Nothing was paid.') : table(HEADS, rows),
+      rows.length === 0 ? paragraph('Nothing was paid.') : table(HEADS, shown),
       create('p', { class: 'actions tools' }, [
         button('Print', () => print()),
         button('Save as .xlsx', () => void download()),

@@ -19,7 +19,8 @@ export function tellRefusal(code: RefusalCode | undefined, body = ''): Told {
   if (code === 'company_not_found') return { next: [search, ...history] }
   if (code === 'date_not_covered') {
     const [from, until] = body.match(/\b[0-9]{4}-[01][0-9]-[0-3][0-9]\b/g) ?? []
-    const covered = from && until ? ` The days from ${showDay(from)} to ${showDay(until)} are covered.` : ''
+    const days = from === until ? from && showDay(from) : from && until && `${showDay(from)} to ${showDay(until)}`
+    const covered = days ? ` Covered: ${days}.` : ''
     return { text: `There is no file recorded for this day.${covered}`, next: history }
   }
   if (code === 'source_data_conflict') {

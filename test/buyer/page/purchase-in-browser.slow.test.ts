@@ -48,7 +48,7 @@ describe('a purchase in the page', () => {
     ],
     [
       '/?operation=resolve&name=Plain+Fixture+Ltd',
-      /!.This is the company, and there is something to notice[^]*PLAIN FIXTURE LIMITED[^]*Dissolved since/,
+      /!.This is the company, but note: Dissolved since[^]*PLAIN FIXTURE LIMITED[^]*Dissolved since/,
     ],
     ['/?operation=resolve&name=First+Twin+Ltd', /No company is certain[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
     ['/?operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
@@ -182,7 +182,7 @@ describe('a purchase in the page', () => {
     await pay()
     await sold()
     await open()
-    await seen('#bought', /Sold/)
+    await seen('#bought', /Paid/)
     const file = join(service.directory, 'purchase.json')
     await writeFile(file, await savedBy('#bought button'))
     expect((await runCommand(['verify', file])).code).to.equal(0)
@@ -199,10 +199,10 @@ describe('a purchase in the page', () => {
       )
       void dialog.accept()
     })
-    await page.evaluate(`[...${row('Sold.')}.querySelectorAll('button')].at(-1).click()`)
+    await page.evaluate(`[...${row('Paid.')}.querySelectorAll('button')].at(-1).click()`)
     await page.waitForEvent('load')
     await seen('#bought', /Not charged/)
-    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Sold.')
+    expect(await page.evaluate(`document.querySelector('#bought').innerText`)).to.not.contain('Paid.')
   })
 
   describe('of a list', () => {
