@@ -1,6 +1,6 @@
 /**
- * The parts of a ZIP archive (PKWARE APPNOTE.TXT, sections 4.3.12 to 4.5.3), inflated as they are read. The bytes are
- * counted, because the sizes that an archive states can be wrong. Runs in browsers too.
+ * The parts of a ZIP archive (PKWARE APPNOTE.TXT, sections 4.3.12 to 4.5.3). The inflated bytes are counted before they
+ * are read, because the sizes that an archive states can be wrong. Runs in browsers too.
  */
 import { TableError } from './table-error.ts'
 
@@ -57,15 +57,17 @@ export function openArchive(bytes: Uint8Array, name: string): FindPart {
   return (path) => parts.get(toKey(path))
 }
 
+/** Counts the bytes first: to inflate is cheap, and what is read of a part that is too large costs seconds. */
 async function* readPart(packed: Uint8Array, isStored: boolean, budget: { left: number; fault: string }) {
   const most = Math.min(budget.left, Math.max(PART_BYTES_FREE, INFLATION_MAX * packed.length))
+  const open = () => (isStored ? [packed] : inflate(packed))
   let length = 0
-  for await (const bytes of isStored ? [packed] : inflate(packed)) {
+  for await (const bytes of open()) {
     length += bytes.length
-    budget.left -= bytes.length
     if (length > most) throw new TableError(budget.fault)
-    yield bytes
   }
+  budget.left -= length
+  yield* open()
 }
 
 /** The number of entries in the directory, and its place. */
