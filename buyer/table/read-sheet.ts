@@ -100,6 +100,7 @@ function createTextReader() {
       if (isInText) text += piece
     },
     take(): string {
+      if (text === '') return text
       const taken = copyText(unescape(text))
       text = ''
       return taken
@@ -141,17 +142,16 @@ async function readRows(part: Part, context: Cells): Promise<SheetRows> {
       current = []
       if (isTrue(attributeOf(attributes, 'hidden'))) hidden.add(row)
     } else if (name === 'c') {
-      const [reference = '', style = '', type = ''] = ['r', 's', 't'].map((each) => attributeOf(attributes, each))
-      const letters = LETTERS.exec(reference)
+      const letters = LETTERS.exec(attributeOf(attributes, 'r') ?? '')
       column = letters ? toIndex(letters[0]) : column + 1
-      cell = { type, style, value: '' }
+      cell = { type: attributeOf(attributes, 't') ?? '', style: attributeOf(attributes, 's') ?? '', value: '' }
     } else if (name === 'v') isInValue = true
     else inline.open(name)
   }
   const close = (name: string) => {
     if (name === 'v') isInValue = false
     else if (name === 'c') {
-      const value = toCell({ ...cell, inline: inline.take() }, context)
+      const value = toCell(cell, inline.take(), context)
       if (value === undefined)
         throw new TableError(`${context.name} has no text for the cell ${toLetters(column)}${row + 1} of ${part.path}`)
       read += 1
@@ -181,7 +181,8 @@ const LETTERS = /^[a-z]+/i
 
 /** Undefined for a shared string that is not there. */
 function toCell(
-  { type, style, value, inline }: { type: string; style: string; value: string; inline: string },
+  { type, style, value }: { type: string; style: string; value: string },
+  inline: string,
   { strings, kinds, is1904 }: Cells,
 ): Cell | undefined {
   if (type === 's') return /^\s*\d+\s*$/.test(value) ? strings[Number(value)] : undefined
@@ -203,8 +204,11 @@ function toDate(text: string): Cell {
   return Number.isNaN(date.getTime()) ? copyText(text) : date
 }
 
-const toIndex = (letters: string): number =>
-  Array.from(letters.toUpperCase()).reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
+function toIndex(letters: string): number {
+  let index = 0
+  for (const letter of letters.toUpperCase()) index = index * 26 + letter.charCodeAt(0) - 64
+  return index - 1
+}
 
 const toLetters = (index: number): string =>
   (index >= 26 ? toLetters(Math.floor(index / 26) - 1) : '') + String.fromCharCode(65 + (index % 26))
