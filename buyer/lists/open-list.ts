@@ -103,5 +103,5 @@ function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyo
   if (without.length * 2 <= named.length) return
   const title = titleOf(column, list.header)
   print(`${without.length} of ${named.length} rows have no usable number in the column ${title}.`)
-  print('They are resolved by their names. The column "notes" says what was not read.')
+  print('They are resolved by their names. The column "why" says what was not read.')
 }

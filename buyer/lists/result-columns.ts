@@ -73,8 +73,8 @@ export function addedFields(result: RowResult, notes: readonly string[], options
   values['notes'] = [...notes, ...(isDecided(result) ? [DECIDED] : [])].join('; ')
   if ('purchase' in result && result.purchase) values['receipt'] = `${options.receiptFolder}/${result.purchase}`
   return namesOf(options.hasAllColumns).map((name) => {
-    const text = String(values[name] ?? '')
-    return DATES.has(name) && text !== '' ? new Date(text) : text
+    const value = values[name] ?? ''
+    return DATES.has(name) && value !== '' ? new Date(value) : value
   })
 }
 
