@@ -6,6 +6,7 @@ import { formOf } from '../table/table-name.ts'
 import { findColumns, namesOf, readCells, toName, type ColumnName, type ColumnNames, type Columns } from './columns.ts'
 import { addedFields, addedHeader, uniqueNames, type AddedOptions } from './result-columns.ts'
 import { ROWS_ABOVE_MAX } from './header.ts'
+import { countWithoutTotals, lineMarks } from './typed-lines.ts'
 import { parseRow, type ParsedRow, type RowCells, type RowResult } from './rows.ts'
 
 export interface ListedRow extends ParsedRow {
@@ -29,6 +30,10 @@ export interface List {
 
 /** Lines with too many fields that an error names. */
 const LINES_SHOWN = 5
+/** Begins the note of a total. */
+export const LEFT_OUT = 'left out as a total'
+/** Characters of a total. */
+const TOTAL_SHOWN_MAX = 60
 /** Characters of the names of sheets. */
 const SHEETS_SHOWN_MAX = 300
 
@@ -38,14 +43,25 @@ export interface ReadListOptions {
   headerRow: number
 }
 
+/** Undefined for a blank row. */
+function describeTotal(row: readonly Cell[]): string | undefined {
+  const texts = row.map(toText).filter((text) => text.trim() !== '')
+  return texts.length > 0 ? `${LEFT_OUT}: ${texts.join(' ').slice(0, TOTAL_SHOWN_MAX)}` : undefined
+}
+
 /** @throws TableError if a column is missing or a row has more cells than the header */
 export function readList(table: Table, { columns, headerRow }: ReadListOptions): List {
   const found = locateColumns(table.rows, columns, headerRow)
   const header = headerRow === 0 ? undefined : table.rows[headerRow - 1]
-  const rows = fitRows(table, headerRow).map((row, index) => {
-    const cells = readCells(row, found)
-    const isHidden = table.hidden.has(headerRow + index)
-    const parsed: ParsedRow = isHidden ? { kind: 'empty', notes: ['hidden in the sheet'] } : parseRow(cells)
+  const fitted = fitRows(table, headerRow)
+  const end = countWithoutTotals(fitted)
+  const read = fitted.map((row) => readCells(row, found))
+  const withoutMark = lineMarks(read.map(({ name = '' }) => name))
+  const rows = read.map((own, index) => {
+    const row = fitted[index] ?? []
+    const cells = own.name === undefined ? own : { ...own, name: withoutMark(own.name) }
+    const reason = table.hidden.has(headerRow + index) ? 'hidden in the sheet' : index >= end && describeTotal(row)
+    const parsed: ParsedRow = reason ? { kind: 'empty', notes: [reason] } : parseRow(cells)
     return Object.assign(parsed, { at: headerRow + index + 1, row, cells })
   })
   const hidden = rows.filter(({ row, at }) => table.hidden.has(at - 1) && !row.every(isBlank)).length

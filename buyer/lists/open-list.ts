@@ -5,11 +5,14 @@ import { TableError } from '../table/table-error.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
 import type { KeptColumns } from './kept-columns.ts'
 import type { ListInput } from './list-input.ts'
-import { describeSheet, readList, type List, type ReadListOptions } from './list.ts'
+import { describeSheet, LEFT_OUT, readList, type List, type ReadListOptions } from './list.ts'
 import type { Plan } from './plan.ts'
 import { correctColumns, describeColumns, nameColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
 import { rowKey } from './purchased-rows.ts'
 import type { RowCells } from './rows.ts'
+
+/** Rows at the end of a list whose totals are shown. */
+const TOTALS_SHOWN = 5
 
 export interface OpenedList {
   list: List
@@ -41,6 +44,8 @@ export function openList(
   print(`Columns: ${describeColumns(columns, header)}.`)
   const list = readList(table, { columns, headerRow })
   describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
+  for (const { kind, at, notes } of list.rows.slice(-TOTALS_SHOWN))
+    if (kind === 'empty' && notes.some((note) => note.startsWith(LEFT_OUT))) print(`Row ${at} is ${notes.join('; ')}.`)
   warnOfNumbers(print, columns, list)
   const isNumberNamed = named.has('company_number') || before?.is_number_named === true
   const kept = { columns: nameColumns(columns, header), is_number_named: isNumberNamed }

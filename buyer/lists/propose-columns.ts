@@ -7,6 +7,7 @@ import { EIRCODE } from './header.ts'
 import { readHeading, type Heading } from './headings.ts'
 import { locateColumns } from './list.ts'
 import { isAbsent, type RowCells } from './rows.ts'
+import { countWithoutTotals } from './typed-lines.ts'
 
 /** Rows whose values are looked at, and values of a column whose legal forms are read. */
 const SAMPLE_ROWS = 500
@@ -26,7 +27,8 @@ interface Column {
  * @param headerRow from 1, or 0 without a header
  */
 export function proposeColumns(rows: readonly Cell[][], headerRow: number): ColumnNames<keyof RowCells> {
-  const sample = rows.slice(headerRow, headerRow + SAMPLE_ROWS)
+  const end = Math.max(headerRow, countWithoutTotals(rows))
+  const sample = rows.slice(headerRow, Math.min(end, headerRow + SAMPLE_ROWS))
   const header = headerRow === 0 ? [] : (rows[headerRow - 1] ?? [])
   const width = sample.reduce((most, { length }) => Math.max(most, length), header.length)
   const columns = Array.from({ length: width }, (_, at): Column => {

@@ -14,6 +14,7 @@ import { describePlan, planList, reviewKey, type Plan } from '../lists/plan.ts'
 import { decisionOf } from '../lists/result-columns.ts'
 import { listPurchases, paidAmount } from '../library/purchase-state.ts'
 import { restOfList } from '../lists/rest-of-list.ts'
+import { pastedSeparator } from '../lists/typed-lines.ts'
 import { choose, NONE, type RowCells } from '../lists/rows.ts'
 import { openListBuyer, runList, type BoughtRow } from '../lists/run.ts'
 import { button, create, details, find, link, paragraph, save, table, type Content } from './elements.ts'
@@ -64,7 +65,7 @@ async function take(): Promise<void> {
   const [chosen] = file.files ?? []
   if (!chosen) await SHARED.runtime.sleep(TYPING_MS)
   const bytes = chosen ? new Uint8Array(await chosen.arrayBuffer()) : new TextEncoder().encode(lines.value)
-  const options = chosen ? { name: chosen.name } : { name: 'List', separator: '\t' }
+  const options = chosen ? { name: chosen.name } : { name: 'List', separator: pastedSeparator(lines.value) }
   if (isNewest()) await read({ ...options, bytes, decided: new Map() })
 }
 
