@@ -2,6 +2,7 @@
  * Parses a query string strictly, from the raw request target (contract 4.2.3). Broken encodings and repeated or empty
  * names are refused, although `URLSearchParams` accepts them.
  */
+import { REPEATED_NAME } from '../agent/operation/operation.ts'
 import { refused, type Refused } from '../agent/operation/outcome.ts'
 
 /**
@@ -24,7 +25,9 @@ export function parseQueryString(query: string): { kind: 'query'; fields: Readon
   if (query !== '' && /(?:^|&)(?:[=&]|$)/.test(query)) return invalidQuery('a parameter has no name')
   const parameters = [...new URLSearchParams(`?${query}`)]
   const fields = new Map(parameters)
-  return fields.size < parameters.length ? refused({ code: 'duplicate_parameter' }) : { kind: 'query', fields }
+  if (fields.size === parameters.length) return { kind: 'query', fields }
+  const repeated = parameters.find(([name], at) => parameters.findIndex(([other]) => other === name) < at)?.[0] ?? ''
+  return refused({ code: 'duplicate_parameter', ...(REPEATED_NAME.test(repeated) && { field: repeated }) })
 }
 
 /** Whether all characters that must be percent-encoded are, and the bytes are UTF-8. */

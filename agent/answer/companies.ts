@@ -72,22 +72,24 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
   const found = findIdentified(query, context)
   if (found.kind === 'refused') return found
   const { candidate_limit_reached: isTruncated } = found.answer
-  const { candidates } = splitNamesakes(found.answer.candidates)
+  const { candidates, namesakes } = splitNamesakes(found.answer.candidates)
   if (candidates.length === 0 && query.eircode !== undefined && query.name !== undefined)
     return withEircodeOnly({ ...query, name: query.name, eircode: query.eircode }, found.answer, context)
   const status = decideStatus(candidates, { isTruncated })
-  return withExplanation(query, status, { ...found.answer, candidates }, context)
+  return withExplanation(query, { ...found.answer, candidates, status }, { namesakes }, context)
 }
 
 /** The answer with what it says of itself. */
 function withExplanation(
   query: ResolveInput,
-  status: ResolveResponse['status'],
-  answer: ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
+  decided: Pick<ResolveResponse, 'status'> & ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
+  { namesakes = [], searched }: { namesakes?: readonly Candidate[]; searched?: readonly Candidate[] | undefined },
   context: AnswerContext,
 ): ReturnType<typeof answerResolve> {
+  const { status, ...answer } = decided
   const { candidates } = answer
-  const explanation = explainResolution({ status, query, ...answer }, registersFor(query, context), context.now)
+  const beside = { namesakes, searched, registers: registersFor(query, context), now: context.now }
+  const explanation = explainResolution({ query, ...decided }, beside)
   const match = matchOf({ status, candidates })
   return {
     kind: 'computed',
@@ -128,8 +130,9 @@ function withEircodeOnly(
   const found = findByName({ name, eircode, address: query.address, fuzzy: 'always' }, context)
   const answer = found.kind === 'refused' ? none : found.answer
   const candidates = answer.candidates.filter(({ signals }) => signals.eircode_exact === true)
-  const status = candidates.length === 0 ? 'no_match' : 'ambiguous'
-  return withExplanation(query, status, { ...(candidates.length === 0 ? none : answer), candidates }, context)
+  if (candidates.length > 0) return withExplanation(query, { ...answer, candidates, status: 'ambiguous' }, {}, context)
+  const searched = found.kind === 'refused' ? [] : found.answer.candidates
+  return withExplanation(query, { ...none, status: 'no_match' }, { searched }, context)
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]

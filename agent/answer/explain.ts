@@ -36,16 +36,31 @@ export function explainSearch(
   return { explanation: count + more, next: 'choose' }
 }
 
-export function explainResolution(decided: Decided, registers: readonly Register[], now: () => Date): Explained {
+/** What the decision has left out, or found beside it. */
+interface Beside {
+  registers: readonly Register[]
+  /** Companies of the same name that are no candidates, because the Eircode is that of the first one. */
+  namesakes: readonly Candidate[]
+  /** The candidates of a search, if one was made. */
+  searched: readonly Candidate[] | undefined
+  now: () => Date
+}
+
+export function explainResolution(decided: Decided, beside: Beside): Explained {
   const { status, query, candidates } = decided
   const [first] = candidates
   const near = candidates.filter(({ score }) => first && first.score - score < MATCH_MARGIN_MIN)
   const differs_in = companyMemberSchema.options.filter(
-    (name) => new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
+    (name) => near.length > 1 && new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
   )
-  // A match without further evidence has all companies of its name as candidates.
-  const hasEvidence = query.eircode !== undefined || query.company_number !== undefined
-  const related = status === 'matched' && !hasEvidence ? [] : findRelated(decided, registers, now)
+  // A match without a number has all companies of its name as candidates or namesakes.
+  const related =
+    status === 'matched' && query.company_number === undefined
+      ? relate(
+          beside.namesakes.map(({ company }) => company),
+          'same_name',
+        ).slice(0, RELATED_MAX)
+      : findRelated(decided, beside)
   return { ...explain(decided, near, differs_in, related), differs_in, related }
 }
 
@@ -102,36 +117,28 @@ function nextEvidence(query: Decided['query'], candidates: readonly Candidate[])
   return query.address === undefined && couldMatch(ADDRESS_SCORE, () => true) ? 'add_address' : 'choose'
 }
 
+type Related = Explained['related'][number]
+
+const relate = (companies: readonly Company[], relation: Related['relation']): Related[] =>
+  companies.map(({ company_number, legal_name, status }) => ({ company_number, legal_name, status, relation }))
+
 /** Companies of the same name that are no candidates, and for `no_match` what a search shows. */
-function findRelated(
-  { status, query: { name }, candidates }: Decided,
-  registers: readonly Register[],
-  now: () => Date,
-): Explained['related'] {
+function findRelated({ status, query: { name }, candidates }: Decided, beside: Beside): Related[] {
   if (name === undefined) return []
-  const seen = new Set(candidates.map(({ company }) => company.company_number))
-  const take = (companies: readonly Company[], relation: Explained['related'][number]['relation']) =>
-    companies.flatMap(({ company_number, legal_name, status: state }) => {
-      if (seen.has(company_number)) return []
-      seen.add(company_number)
-      return [{ company_number, legal_name, status: state, relation }]
-    })
+  const { registers, now } = beside
   const query = parseQueryName(name)
   const same = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld
     const equal = findEqualNames(register, query, namesOf(query), { accepts, budgets: openQueryBudgets() })
     return Array.from(equal.values(), ({ company }) => company)
   })
-  const related = take(same, 'same_name')
-  if (status === 'no_match') {
+  const search = () => {
     const found = findInRegisters(registers, { name, fuzzy: 'always' }, now)
-    const similar = found.kind === 'found' ? found.candidates.filter(({ score }) => score >= SIMILAR_SCORE_MIN) : []
-    related.push(
-      ...take(
-        similar.map(({ company }) => company),
-        'similar',
-      ),
-    )
+    return found.kind === 'found' ? found.candidates : []
   }
-  return related.slice(0, RELATED_MAX)
+  const searched = status === 'no_match' ? (beside.searched ?? search()) : []
+  const similar = searched.filter(({ score }) => score >= SIMILAR_SCORE_MIN).map(({ company }) => company)
+  const seen = new Set(candidates.map(({ company }) => company.company_number))
+  const others = [...relate(same, 'same_name'), ...relate(similar, 'similar')]
+  return others.filter(({ company_number: number }) => !seen.has(number) && seen.add(number)).slice(0, RELATED_MAX)
 }

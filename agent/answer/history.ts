@@ -25,7 +25,7 @@ export const answerAsOf: AnswerFunction<typeof asOf> = ({ company_number: number
   const newest = journal.newest()
   if (!newest) return NO_STEPS
   const step = date <= toDay(context.now()) ? journal.stepOn(date) : undefined
-  if (!step) return refuseDay(journal, newest)
+  if (!step) return refuseDay(journal, newest, 'date')
   const provenance = provenanceOf(step)
   const entry = journal.versionAt(number, step)
   switch (entry) {
@@ -82,7 +82,8 @@ export const answerChanges: AnswerFunction<typeof changes> = (input, context) =>
   if (complete_since === undefined || !newest) return NO_STEPS
   const last = until === undefined || until > newest.date ? newest.date : until
   const provenance = provenanceOf(newest)
-  if (since > newest.date || last < complete_since) return refuseDay(journal, newest)
+  if (since > newest.date) return refuseDay(journal, newest, 'since')
+  if (last < complete_since) return refuseDay(journal, newest, 'until')
   const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
   const after = input.cursor === undefined ? undefined : { step, company_number }
   const answer = {
@@ -133,9 +134,9 @@ function toChange({
 }
 
 /** Names the days that are covered. */
-function refuseDay(journal: Pick<Journal, 'completeSince'>, newest: Step) {
+function refuseDay(journal: Pick<Journal, 'completeSince'>, newest: Step, field: string) {
   const detail = `covered are ${journal.completeSince() ?? newest.date} to ${newest.date}`
-  return refused({ code: 'date_not_covered', detail, provenance: provenanceOf(newest) })
+  return refused({ code: 'date_not_covered', detail, field, provenance: provenanceOf(newest) })
 }
 
 type VersionEntry = NonNullable<ReturnType<Journal['versionAt']>>

@@ -164,7 +164,7 @@ export function exampleParts(definition: OperationDefinition, company: ExampleCo
 
 function toFault(schema: z.ZodObject, input: unknown, issue: z.core.$ZodIssue | undefined): InputFault {
   if (issue?.code === 'unrecognized_keys') {
-    const unknown = issue.keys.find((name) => NAME.test(name))
+    const unknown = issue.keys.find((name) => REPEATED_NAME.test(name))
     const rule = `unknown fields are not accepted, only ${Object.keys(schema.shape).join(', ')}`
     return { field: null, rule, ...(unknown !== undefined && { unknown }) }
   }
@@ -176,8 +176,8 @@ function toFault(schema: z.ZodObject, input: unknown, issue: z.core.$ZodIssue | 
   return { field, rule: issue?.message ?? 'is not valid', ...(isText && { isText }) }
 }
 
-/** An unknown name that an error may repeat. */
-const NAME = /^[A-Za-z0-9_-]{1,40}$/
+/** A name of the client that an error may repeat (contract 7.1). */
+export const REPEATED_NAME = /^[A-Za-z0-9_-]{1,40}$/
 const LETTER = /\p{L}/u
 
 /** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */

@@ -200,6 +200,42 @@ const ROUTES: Record<string, Requests> = {
   },
 }
 
+/** What is at fault, for the codes that name it. The others name nothing. */
+const FIELDS: Partial<Record<RefusalCode, RegExp>> = {
+  invalid_company_number: /^company_number$/,
+  invalid_query: /^(?:q|before|date|since)$/,
+  duplicate_parameter: /^(?:q|before|since)$/,
+  date_not_covered: /^(?:date|until|inputs\[0\])$/,
+  payment_replay_conflict: /^request$/,
+}
+/** A batch names the item or the list. */
+const FIELDS_OF_BATCH: typeof FIELDS = { query_too_broad: /^inputs\[0\]$/, invalid_body: /^inputs$/ }
+/** Neither name nor number is at fault if both are missing. An operation is, if it is unknown. */
+const NO_FIELD_OR: typeof FIELDS = { invalid_body: /^operation$/ }
+
+/** Why a payment is refused. Each 402 says it. */
+const REASONS: Partial<Record<RefusalCode, string>> = {
+  payment_required: 'Payment is required',
+  payment_invalid: 'invalid_payload',
+  payment_rejected: 'insufficient_funds',
+  payment_failed: 'settlement_refused',
+}
+/** What is next, where the case says more than the code. */
+const NEXT_OF: Partial<Record<RefusalCode, string>> = {
+  invalid_company_number: 'search',
+  payment_rejected: 'add_funds',
+}
+
+/** The members that a client acts on. */
+function expectAdvice(reply: RawReply, code: RefusalCode, sells = ''): void {
+  const { next, field, reason } = reply.json['error'] as { next: string; field?: string; reason?: string }
+  const given = { next, reason }
+  expect(given).to.deep.equal({ next: NEXT_OF[code] ?? REFUSALS[code].next, reason: REASONS[code] })
+  const expected = (sells === 'batch' ? FIELDS_OF_BATCH[code] : undefined) ?? FIELDS[code]
+  if (expected) expect(field).to.match(expected)
+  else expect(field === undefined || NO_FIELD_OR[code]?.test(field), `${code} names ${field}`).to.equal(true)
+}
+
 const unclear = () => Promise.reject(new Error('reset'))
 
 /** Makes the route send each refusal. The payment is valid and new. */
@@ -305,6 +341,7 @@ for (const route of listRoutes(deploymentOf('testnet')).filter(({ refusals }) =>
         const invalid = requests.invalid[code]
         const reply = invalid ? await invalid() : await PROVOKE[code]!(requests, payment)
         expectRefusal(reply, code)
+        expectAdvice(reply, code, route.operationId === 'batchCompanies' ? 'batch' : requests.sells)
         await expectUncharged(code)
       })
     }
@@ -334,6 +371,7 @@ describe('[4.6.4, 4.6.5] a tool of MCP', () => {
     it(`answers ${code} with the body of REST and the next step`, async () => {
       const payment = header(await signedPayment())
       const reply = await (requests.invalid[code]?.() ?? PROVOKE[code]!(requests, payment))
+      expectAdvice(reply, code)
       const { status, message, charged } = REFUSALS[code]
       const { error, ...others } = reply.json as { error: { code: string; message: string } }
       expect(reply.status).to.equal(status)

@@ -31,7 +31,7 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ]),
   ['q=abc&limit=%35', 'payment_required'],
   [`q=abc&%71=${MARK}`, 'duplicate_parameter'],
-  [`${MARK}=1&q=abc&${MARK}=1`, 'duplicate_parameter'],
+  [`${MARK}!=1&q=abc&${MARK}!=1`, 'duplicate_parameter'],
   [`q=abc&${MARK}!=abc`, 'invalid_query', 'unknown fields are not accepted, only q, limit, status, eircode'],
   ['q=abc&__proto__=abc', 'invalid_query', 'unknown fields are not accepted, only q, limit, status, eircode'],
   ['=abc', 'invalid_query', 'a parameter has no name'],

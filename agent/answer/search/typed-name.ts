@@ -42,11 +42,19 @@ const CUT_FORM =
 const LEADING_FORM =
   /^[^\p{L}\p{N}]*(ltd|(?:limited|dac|clg|plc|ulc?|uc)(?=\s*[).,:;]))[^\p{L}\p{N}]+(?=[\p{L}\p{N}])(.*)$/iu
 
+let last: { written: string; parsed: QueryName } | undefined
+
+/** Keeps the last result: each register and each part of an answer parses the same text (row `resolve name`). */
 export function parseQueryName(written: string): QueryName {
+  if (last?.written !== written) last = { written, parsed: parse(written) }
+  return last.parsed
+}
+
+function parse(written: string): QueryName {
   const text = unescapeText(written)
   const words = normaliseWords(text)
   const whole = parseName(text, words)
-  const parse = (part: string) => (part === text ? whole : parseName(part))
+  const parsePart = (part: string) => (part === text ? whole : parseName(part))
   const isAmbiguous = isAmbiguousForm(words, whole)
   const typed = findTypedNumbers(text)
   const rewritten = rewriteTypedText(text)
@@ -59,9 +67,9 @@ export function parseQueryName(written: string): QueryName {
   const compared = behind !== '' && hasOtherName(behind) ? subject.text : before
   const trading = splitTradingName(before)
   const similarText = compared === before ? trading.named : splitTradingName(compared).named
-  const similar = splitMisspeltSuffix(parse(rewriteTypedText(similarText)))
+  const similar = splitMisspeltSuffix(parsePart(rewriteTypedText(similarText)))
   const [, form, rest] = similar.suffix === '' ? (LEADING_FORM.exec(similarText) ?? []) : []
-  const named = before === text ? undefined : parse(before)
+  const named = before === text ? undefined : parsePart(before)
   const around = readTextAround(trading.outside + behind, (named ?? whole).suffix, subject.careOf)
   return {
     normal: words.join(' '),
