@@ -20,7 +20,7 @@ const url = await ready(service)
 const browser = await openBrowser(program)
 const page = await browser.open(VIEW)
 await page.goto(url)
-await ask(page, 'sample trading')
+await ask(page, 'sample')
 await sold(page, /results for/)
 // Ends below a whole row.
 const { y: end } = (await page.locator('#answer tbody tr').nth(2).boundingBox())!
