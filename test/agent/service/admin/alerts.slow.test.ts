@@ -34,6 +34,7 @@ const MINUTE_MS = 60_000
 const ALERT_MINUTES = 5
 /** Longer than the delay of the event loop at which the alert fires. */
 const BLOCKED_MS = 600
+const LAG = 'nodejs_eventloop_lag_p99_seconds'
 /** A port that only a privileged process can open, so no server listens on it. */
 const CLOSED_URL = 'http://127.0.0.1:9'
 const { asset, network } = DEPLOYMENTS.testnet
@@ -537,6 +538,38 @@ describe('the alerts', function () {
       await writeFile(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '15s', tests: [test] }))
       expect(await testRules(file)).to.equal('')
     })
+
+  it('[14.12] are silent in a quiet day and in the busy hour after it', async () => {
+    const ownClock = { now, clock: () => performance.now() + passedMs, timer: shortTimers }
+    service = await startTestService({ ...ownClock, environment: { ADMIN_PORT: '0' } })
+    const scrapes: Samples[] = []
+    const scrapeFor = async (minutes: number) => {
+      passedMs += minutes * MINUTE_MS
+      // The delay of this machine is that of its other programs.
+      const samples = (await scrape(used)).set(LAG, '0.01')
+      scrapes.push(...Array.from({ length: minutes }, () => samples))
+    }
+    try {
+      for (let hour = 0; hour < 24; hour += 1) await scrapeFor(60)
+      for (let minute = 0; minute < 60; minute += 1) {
+        await buyOnce()
+        // A replay, and refusals that are no fault of the service.
+        await requests().lookup('00000000', payment)
+        await requests().lookup('99999999999', await requests().payFor(requests().lookup('99999999999')))
+        await scrapeFor(1)
+      }
+    } finally {
+      await service.stop()
+    }
+    expect(scrapes.at(-1)?.get('company_agent_check_ok{check="sales",severity="critical"}')).to.equal('1')
+    const file = join(directory, 'silent.yml')
+    const test = unitTest('alertname=~".+"', scrapes, false)
+    const expr = 'count_over_time(ALERTS{alertstate="firing"}[2d])'
+    const silent = { expr, eval_time: `${scrapes.length - 1}m`, exp_samples: [] }
+    const tests = test.tests.map((each) => ({ ...each, promql_expr_test: [silent] }))
+    await writeFile(file, JSON.stringify({ ...test, tests }))
+    expect(await testRules(file)).to.equal('')
+  })
 
   // In CI a part of them, which the commit chooses.
   const count = Number(process.env['ALERTS_TESTED'] ?? Infinity)
