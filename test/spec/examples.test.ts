@@ -122,6 +122,29 @@ describe('[4.4.13] the examples of requests', function () {
     })
   }
 
+  it('in the list of tools can be bought, at the price that the description names', async () => {
+    const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
+    const call = async (method: string, params: object) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const { text } = await get('/mcp', undefined, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body })
+      return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text).result
+    }
+    const { tools } = (await call('tools/list', {})) as { tools: { name: string; description: string }[] }
+    const paid = tools.filter(({ description }) => description.includes('Example: '))
+    expect(paid).to.have.length(tools.length - 1)
+    for (const { name, description } of paid) {
+      const args: unknown = JSON.parse(/Example: (\{.*\})\.$/.exec(description)?.[1] ?? '')
+      const unpaid = await call('tools/call', { name, arguments: args })
+      const price = /([0-9.]+) USDC on/.exec(description)?.[1]
+      if (price) expect(unpaid.structuredContent.accepts[0].amount, name).to.equal(String(Number(price) * 1e6))
+      const quote = Buffer.from(JSON.stringify(unpaid.structuredContent)).toString('base64')
+      const _meta = { 'x402/payment': await service.pay(quote) }
+      const sold = await call('tools/call', { name, arguments: args, _meta })
+      expect(sold.isError ?? false, `${name} ${JSON.stringify(sold)}`).to.equal(false)
+      expect(sold.structuredContent, name).to.include.keys('snapshot_id')
+    }
+  })
+
   it('in the guide of A2A is a purchase with the stock SDK, as it stands, with the receipt', async () => {
     const [, program = ''] = /^```js\n(.*?)^```$/ms.exec(await read('/docs/a2a.md')) ?? []
     const statements = program.split('\n').filter((line) => line !== '' && !line.startsWith('import '))
