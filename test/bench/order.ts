@@ -18,7 +18,7 @@ const STRING_BYTES_MAX = '40000'
 const SETTLE_MS_MAX = 200
 
 export async function order(): Promise<boolean> {
-  if (!canTrace('the order of writes was not checked')) return true
+  if (!canTrace('the order of writes was not checked')) return false
   const directory = await makeTemporaryDirectory()
   const trace = join(directory, 'trace')
   // A delay gives a sync that began too late the time to appear in the trace.

@@ -203,7 +203,9 @@ async function attackAll(
   const transfers = (await service.paid()).transfers - before
   if (transfers !== saved.size) faults.push(`${saved.size} purchases have ${transfers} transfers`)
   const deaths = [...counts.values()].reduce((sum, count) => sum + count, 0)
-  return { points: baselines.reduce((sum, { attacks }) => sum + attacks.length, 0), deaths, faults }
+  const all = baselines.flatMap(({ attacks }) => attacks)
+  const isComplete = runs >= baselines.length && all.every((attack) => counts.has(kindOf(attack)))
+  return { points: all.length, deaths, faults, isComplete }
 }
 
 const kindOf = (attack: Attack) => (attack.kind === 'signal' ? `SIG${attack.signal}` : attack.kind)
