@@ -13,6 +13,7 @@ import { readConfig } from '../agent/service/config.ts'
 import { migrateDatabase } from '../store/log/postgres/schema.ts'
 import { freePort } from './support/listen.ts'
 import { asServerUser, findPostgres, initialiseServer, makeServerFolder } from './support/postgres.ts'
+import { needProgram } from './support/programs.ts'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
 const run = promisify(execFile)
@@ -23,8 +24,7 @@ describe('the scripts of the Compose file', function () {
   this.timeout(180_000)
 
   it('[14.22] make a primary that waits for its standby, and `check` sees whether it does', async function () {
-    const binaries = findPostgres()
-    if (binaries === undefined) return this.skip()
+    const binaries = needProgram(this, 'PostgreSQL', findPostgres())
     const folder = await makeServerFolder()
     const port = await freePort()
     const running: ChildProcess[] = []

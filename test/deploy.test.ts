@@ -7,6 +7,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { needProgram } from './support/programs.ts'
 
 const root = new URL('../..', import.meta.url)
 const path = (name: string) => fileURLToPath(new URL(name, root))
@@ -28,8 +29,8 @@ describe('the deployment files', () => {
   for (const unit of [UNIT, BACKUP_UNIT])
     it(`restrict ${basename(unit)} to an exposure of at most ${EXPOSURE_MAX}`, async function () {
       this.timeout(240_000)
-      const result = await tryRun('systemd-analyze', ['security', '--offline=true', '--no-pager', unit])
-      if (!result) return this.skip()
+      const found = await tryRun('systemd-analyze', ['security', '--offline=true', '--no-pager', unit])
+      const result = needProgram(this, 'systemd-analyze', found)
       const exposure = /Overall exposure level for \S+ (\d+\.\d)/.exec(result.stdout)?.[1]
       process.stdout.write(`    systemd exposure level ${exposure}\n`)
       expect(Number(exposure)).to.be.at.most(EXPOSURE_MAX)

@@ -14,6 +14,7 @@ import {
   type TestKey,
 } from '../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { needProgram } from '../support/programs.ts'
 
 const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/test/examples/verify_receipt.py')))
 const PYTHON_MS_MAX = 60_000
@@ -73,11 +74,7 @@ describe('[5.9.5] a receipt in Python', function () {
 
   it('verifies with PyJWT', async function () {
     const answer = ANSWERS['lookup'] ?? expect.fail('no answer')
-    const python = await findPython(['jwt', 'cryptography'])
-    if (python === undefined) {
-      process.stderr.write('\nSKIPPED: PyJWT, because no python3 has the modules jwt and cryptography\n')
-      return this.skip()
-    }
+    const python = needProgram(this, 'PyJWT', await findPython(['jwt', 'cryptography']))
     const script = `import json, jwt, sys
 receipt, jwk = json.load(sys.stdin)
 print(json.dumps(jwt.decode(receipt, jwt.PyJWK(jwk).key, algorithms=["ES256"])))`

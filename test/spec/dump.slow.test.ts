@@ -12,6 +12,7 @@ import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startTestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { buyOverTransports } from '../support/transports.ts'
+import { needProgram } from '../support/programs.ts'
 
 const DRILLS = fileURLToPath(import.meta.resolve('#root/docs/operations/drills.md'))
 
@@ -19,8 +20,7 @@ describe('the documented dump of PostgreSQL', function () {
   this.timeout(240_000)
 
   it('[5.7.12] keeps each sale before it in a new database, and no later one is charged again', async function () {
-    const binaries = findPostgres()
-    if (binaries === undefined) return this.skip()
+    const binaries = needProgram(this, 'PostgreSQL', findPostgres())
     const blocks = readBlocks(await readFile(DRILLS, 'utf8')).map(({ script }) => script)
     const [dump = '', create = '', restore = '', ...others] =
       blocks

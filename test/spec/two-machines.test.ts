@@ -13,6 +13,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
 import { shortTimers } from '../support/timers.ts'
+import { needProgram } from '../support/programs.ts'
 
 const REQUESTS = 8
 const LOOKUP_AMOUNT = 1_000n
@@ -40,7 +41,7 @@ describe('two machines with one response log', function () {
   let services: TestService[]
 
   before(async function () {
-    if (findPostgres() === undefined) return this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
     const environment = { RESPONSE_LOG: await makeEmptyLog() }
     const first = await startTestService({ environment, replaceExternals: slowly, timer: endsWaits })
     const { payTo } = first
@@ -138,7 +139,7 @@ describe('two machines with their own keys', function () {
   this.timeout(240_000)
 
   before(function () {
-    if (findPostgres() === undefined) this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
   })
 
   it('[13.2, 14.21] both sell after first starts, and each publishes the keys of both, also after restarts', async () => {
@@ -189,7 +190,7 @@ describe('a machine whose database is lost', function () {
   let service: TestService
 
   before(async function () {
-    if (findPostgres() === undefined) return this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
     server = await startPostgres()
     const url = await server.createDatabase()
     await migrateDatabase(url)

@@ -13,6 +13,7 @@ import { freePort } from '../support/listen.ts'
 import { signQuote } from '../support/payments.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { needProgram } from '../support/programs.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const BACKUPS = '/var/backups/irish-company-agent'
@@ -163,7 +164,7 @@ describe('the documented upgrade', function () {
   })
 
   it('keeps the payments of PostgreSQL, and can be taken back', async function () {
-    if (findPostgres() === undefined) return this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
     server = await startPostgres()
     const url = await server.createDatabase()
     const sale = await prepare({ RESPONSE_LOG: url })
@@ -183,7 +184,7 @@ describe('the documented upgrade', function () {
   })
 
   it('[14.23] moves the log to PostgreSQL, with kills, and replays its payments there', async function () {
-    if (findPostgres() === undefined) return this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
     server = await startPostgres()
     const url = await server.createDatabase()
     const sale = await prepare({})

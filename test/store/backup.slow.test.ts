@@ -23,6 +23,7 @@ import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { contentsOf } from '../support/journal.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { runCommand } from '../support/cli.ts'
+import { needProgram } from '../support/programs.ts'
 
 const now = () => new Date('2026-01-02T00:00:00.000Z')
 
@@ -330,7 +331,7 @@ describe('a backup', () => {
   })
 
   it('has keys and catalogue if the log is in PostgreSQL, and says that pg_dump copies the log', async function () {
-    if (findPostgres() === undefined) return this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
     const RESPONSE_LOG = await makeEmptyLog()
     const run = (command: string, DATA_DIR: string) =>
       runCommand([command, folder], { environment: { DATA_DIR, RESPONSE_LOG } })

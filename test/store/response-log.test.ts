@@ -20,6 +20,7 @@ import { MemoryStore, openMemoryLog } from '../support/memory-log.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeRecord, openIdentities, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { needProgram } from '../support/programs.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
@@ -57,7 +58,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
     let log: ResponseLog
 
     before(function () {
-      if (name === 'PostgreSQL' && findPostgres() === undefined) this.skip()
+      if (name === 'PostgreSQL') needProgram(this, name, findPostgres())
     })
     beforeEach(async () => {
       const openStore = await makeStore()

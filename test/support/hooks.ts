@@ -3,6 +3,7 @@ import { stopTestChain } from './chain.ts'
 import { killChildren } from './child.ts'
 import { checkedFetch, clearDescriptions } from './openapi-check.ts'
 import { stopSharedPostgres } from './postgres.ts'
+import { describeMissed } from './programs.ts'
 import { removeTemporaryDirectories } from './temporary-directory.ts'
 import { describeKilled, endTestFile, startWatchdog } from './watchdog.ts'
 
@@ -12,6 +13,7 @@ const watch = startWatchdog()
 // The first process. Mocha can end without a failure after all of its workers were killed.
 if (!process.send)
   process.on('exit', () => {
+    for (const line of describeMissed()) process.stdout.write(`${line}\n`)
     for (const line of describeKilled()) {
       process.stdout.write(`${line}\n`)
       process.exitCode = 1

@@ -4,6 +4,7 @@ import { rpc } from './chain.ts'
 import { findBrowser, openBrowser, type Browser, type BrowserPage } from './browser.ts'
 import type { TestService } from './service.ts'
 import { useService } from './use-service.ts'
+import { needProgram } from './programs.ts'
 
 export const DESKTOP = { width: 1280, height: 900 }
 const SANDBOX_CHAIN = '0x14a34'
@@ -50,17 +51,11 @@ function actionsOf(page: () => BrowserPage, service: TestService) {
   }
 }
 
-/** A browser for the tests of a group. Without a browser the tests are skipped; in CI they fail. */
+/** A browser for the tests of a group. */
 function useBrowser(): () => Browser {
   let browser: Browser | undefined
   before(async function () {
-    const program = findBrowser()
-    if (program !== undefined) browser = await openBrowser(program)
-    else if (process.env['CI'] !== undefined) throw new Error('chromium is not on the PATH; .ci/run installs it')
-    else {
-      console.warn('\nSKIPPED: the browser tests of the page, because chromium is not on the PATH\n')
-      this.skip()
-    }
+    browser = await openBrowser(needProgram(this, 'chromium', findBrowser()))
   })
   after(() => browser?.close())
   return () => browser!

@@ -11,12 +11,10 @@ const PORT = 6432
 /** Fewer than the connections of one response log, so that they share them. */
 const SERVER_CONNECTIONS = 3
 
-const findPgbouncer = () =>
+export const findPgbouncer = () =>
   [...(process.env['PATH'] ?? '').split(delimiter), DEBIAN_FOLDER]
     .map((folder) => join(folder, 'pgbouncer'))
     .find((path) => existsSync(path))
-
-export const hasPgbouncer = (): boolean => findPgbouncer() !== undefined
 
 export interface Pooler extends AsyncDisposable {
   /** The URL of a database of the server through the pooler. */

@@ -1,7 +1,8 @@
-/** Runs Python with warnings as errors. Skips the tests, with a message, without a supported Python. */
+/** Runs Python with warnings as errors. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import type { Context } from 'mocha'
+import { needProgram } from './programs.ts'
 
 const STRICT = ['-B', '-W', 'error', '-X', 'dev']
 
@@ -27,9 +28,7 @@ export async function runPython(
 export async function skipWithoutPython(context: Context): Promise<void> {
   const check = 'import sys; sys.exit(sys.version_info < (3, 9))'
   const { code } = await runPython(['-c', check]).catch(() => ({ code: null }))
-  if (code === 0) return
-  process.stderr.write('\nSKIPPED: tests with Python, because python3 3.9 or later is not on the PATH\n')
-  context.skip()
+  needProgram(context, 'Python 3.9', code === 0 || undefined)
 }
 
 /** The modules of Debian packages belong to the Python of the system, which may not be the first one on the PATH. */

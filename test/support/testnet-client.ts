@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Context } from 'mocha'
 import { rootFile } from '../programs/compile-contracts.ts'
 import { findPython } from './python.ts'
+import { needProgram } from './programs.ts'
 
 const STAND_IN = rootFile('test/support/python/eth_account.py')
 const PACKAGES = ['httpx', 'cryptography']
@@ -20,11 +21,8 @@ export interface ClientPython {
 export async function findClientPython(context: Context): Promise<ClientPython> {
   const complete = await findPython(['eth_account', ...PACKAGES])
   if (complete !== undefined) return { python: complete, files: [], prepare: async () => undefined }
-  const python = await findPython(['ecdsa', 'Cryptodome', ...PACKAGES])
-  if (python === undefined) {
-    process.stderr.write('\nSKIPPED: testnet-client.py, because no Python has httpx, cryptography and eth-account\n')
-    return context.skip()
-  }
+  const found = await findPython(['ecdsa', 'Cryptodome', ...PACKAGES])
+  const python = needProgram(context, 'httpx, ecdsa and Cryptodome', found)
   return {
     python,
     files: ['eth_account.py'],

@@ -10,7 +10,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 const BEAT_MS = 1_000
 const BLOCKED_MS_MAX = 180_000
 /** Of one run, by its first process, so that two runs can use one checkout. The others are its child processes. */
-const RUN = String(process.send ? process.ppid : process.pid)
+export const RUN = String(process.send ? process.ppid : process.pid)
 const FOLDER = fileURLToPath(new URL(`../../running-tests/${RUN}`, import.meta.url))
 const FILE = isMainThread ? join(FOLDER, String(process.pid)) : (workerData as string)
 

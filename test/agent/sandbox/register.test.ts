@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { SANDBOX_DAYS, sampleRegister } from '../../support/sample/register.ts'
 
 describe('the register of the sandbox', () => {
-  it('is what `npm run register` writes', async () => {
+  it('is what `npm run tool -- register` writes', async () => {
     for (const { file, options } of SANDBOX_DAYS) {
       const text = await readFile(new URL(file), 'utf8')
       // A comparison of the texts would print them.

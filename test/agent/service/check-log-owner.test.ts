@@ -12,6 +12,7 @@ import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { needProgram } from '../../support/programs.ts'
 
 const OTHER_RECEIVER = `0x${'d4'.repeat(20)}` as const
 const TERMS = buildTerms('testnet', RECEIVER, OPERATIONS)
@@ -32,7 +33,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
     let dataDirectory: string
 
     before(function () {
-      if (name === 'PostgreSQL' && findPostgres() === undefined) this.skip()
+      if (name === 'PostgreSQL') needProgram(this, name, findPostgres())
     })
     beforeEach(async () => {
       log = await openEmpty()

@@ -22,6 +22,7 @@ import { checkDisk } from '../../../agent/service/checks/machine.ts'
 import { readConfig } from '../../../agent/service/config.ts'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
+import { needProgram } from '../../support/programs.ts'
 
 const { asset, network } = DEPLOYMENTS.testnet
 const KINDS = { kinds: [{ x402Version: 2, scheme: 'exact', network }], extensions: [], signers: {} }
@@ -226,7 +227,7 @@ describe('the command check', function () {
     })
 
     it('warns of PostgreSQL without a standby, and fails with one that does not answer or acknowledges early', async function () {
-      if (findPostgres() === undefined) return this.skip()
+      needProgram(this, 'PostgreSQL', findPostgres())
       const RESPONSE_LOG = await makeEmptyLog()
       await expectOne('response log', /^WARNING PostgreSQL, .*synchronous_standby_names/, { RESPONSE_LOG })
       await expectOne('response log', /^FAILED RESPONSE_LOG cannot be used: no server/, {

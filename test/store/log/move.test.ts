@@ -21,6 +21,7 @@ import { ownerOf } from '../../../store/log/owner.ts'
 import { announceKey } from '../../../store/log/public-keys.ts'
 import { FacilitatorDoubts } from '../../../agent/settlement/doubts.ts'
 import { noteUnrecorded } from '../../../store/log/unrecorded.ts'
+import { needProgram } from '../../support/programs.ts'
 
 const OWNER = {
   log_id: '7d4f0c1e-1111-4222-8333-444455556666',
@@ -103,8 +104,10 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
   const faultOf = async (log: ResponseLog) =>
     findOwnerFault({ log, dataDirectory: await makeTemporaryDirectory(), terms, allowed: {} })
 
-  beforeEach(async function () {
-    if (findPostgres() === undefined) return this.skip()
+  before(function () {
+    needProgram(this, 'PostgreSQL', findPostgres())
+  })
+  beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     source = new LmdbResponseLog(directory)
     target = await openPostgresResponseLog({ url: await makeEmptyLog(), report: () => undefined })

@@ -26,6 +26,7 @@ import { startTestService, type TestService, type TestServiceOptions } from '../
 import { shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
 import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
+import { needProgram } from '../../../support/programs.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
 const HOUR_MS = 60 * 60 * 1000
@@ -425,7 +426,8 @@ describe('the alerts', function () {
   let used: Set<string>
 
   before(async function () {
-    if (spawnSync('promtool', ['--version'], { timeout: 10_000 }).status !== 0) return this.skip()
+    const { status } = spawnSync('promtool', ['--version'], { timeout: 10_000 })
+    needProgram(this, 'promtool', status === 0 || undefined)
     directory = await makeTemporaryDirectory()
     used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs|process)_\w+/g))
   })

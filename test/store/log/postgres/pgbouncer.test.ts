@@ -3,11 +3,12 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
-import { hasPgbouncer, startPgbouncer, type Pooler } from '../../../support/pgbouncer.ts'
+import { findPgbouncer, startPgbouncer, type Pooler } from '../../../support/pgbouncer.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../../../support/postgres.ts'
 import { withPool } from '../../../../store/log/postgres/connection.ts'
 import { makeRecord } from '../../../support/records.ts'
 import { failureOf } from '../../../support/failure.ts'
+import { needProgram } from '../../../support/programs.ts'
 
 const updated_at = '2026-01-01T00:00:01.000Z'
 const SALES = 40
@@ -28,11 +29,8 @@ describe('the response log behind pgbouncer in transaction mode', function () {
   let direct: string
 
   before(async function () {
-    if (findPostgres() === undefined || !hasPgbouncer()) {
-      if (process.env['CI'] !== undefined) throw new Error('PostgreSQL or pgbouncer is missing; .ci/run installs them')
-      console.warn('\nSKIPPED: the tests with pgbouncer, because it or PostgreSQL is not installed\n')
-      return this.skip()
-    }
+    needProgram(this, 'PostgreSQL', findPostgres())
+    needProgram(this, 'pgbouncer', findPgbouncer())
     server = await startPostgres()
     pooler = await startPgbouncer(server.socketFolder)
   })

@@ -10,6 +10,7 @@ import { withPool } from '../../../../store/log/postgres/connection.ts'
 import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../../support/postgres-proxy.ts'
 import { makeRecord } from '../../../support/records.ts'
 import { failureOf } from '../../../support/failure.ts'
+import { needProgram } from '../../../support/programs.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
 const open = (url: string) => openPostgresResponseLog({ url, report: () => undefined })
@@ -21,7 +22,7 @@ describe('the response log in PostgreSQL', function () {
   let url: string
 
   before(function () {
-    if (findPostgres() === undefined) this.skip()
+    needProgram(this, 'PostgreSQL', findPostgres())
   })
   beforeEach(async () => {
     url = await makeEmptyLog()
