@@ -7,7 +7,7 @@ import { DOCUMENT_WORDS_MAX, README_WORDS_MAX } from './budgets.ts'
 import { withFigures } from './bench/proof-pages.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-/** The output of programs: `npm run proof` and `npm run clients`. */
+/** The output of programs: `npm run proof` and `npm run tool -- clients`. */
 const RUNS = 'docs/benchmarks/'
 const CLIENTS = 'docs/clients.md'
 

@@ -1,5 +1,5 @@
 /**
- * `npm run clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process or in a
+ * `npm run tool -- clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process or in a
  * browser, and suites and validators of others test it. They are installed in this folder, separate from the packages
  * of the service. Writes docs/clients.md.
  */
@@ -32,7 +32,7 @@ const CLIENT_MS_MAX = 60_000
 
 const HEAD = `# Clients of others
 
-What \`npm run clients\` runs against a sandbox, with the versions of \`test/clients/package.json\`. The run writes this file.
+What \`npm run tool -- clients\` runs against a sandbox, with the versions of \`test/clients/package.json\`. The run writes this file.
 `
 
 const run = promisify(execFile)

@@ -1,5 +1,5 @@
 /**
- * Compiles the project's contracts. The output is checked in, so that the service needs no compiler. `npm run
+ * Compiles the project's contracts. The output is checked in, so that the service needs no compiler. `npm run tool --
  * contracts` writes it again, and a test compares it.
  */
 import { readFile, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 /**
- * `npm run register`: writes the five days of the sandbox's register again. `npm run register -- ROWS SEED FILE` writes
+ * `npm run tool -- register`: writes the five days of the sandbox's register again. `npm run tool -- register ROWS SEED FILE` writes
  * a made-up register of any size, as CSV or, if FILE ends in `.zip`, as an archive.
  */
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
 /**
- * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a
+ * `npm run tool -- package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a
  * package of their own. It has the compiled files that they import, and the packages that the files import, in the
  * versions of the main package.
  */

@@ -1,4 +1,4 @@
-/** `npm run pictures`: the pictures of the page in docs, of a sandbox with its made-up companies. */
+/** `npm run tool -- pictures`: the pictures of the page in docs, of a sandbox with its made-up companies. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findBrowser, openBrowser } from '../support/browser.ts'

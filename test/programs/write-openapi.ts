@@ -1,4 +1,4 @@
-/** Writes the OpenAPI description of both deployments to a folder, for `npm run openapi-lint`. */
+/** Writes the OpenAPI description of both deployments to a folder, for `npm run tool -- openapi`. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { renderDocuments } from '../../rest-facade/documents/render-documents.ts'
