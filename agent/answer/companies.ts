@@ -99,7 +99,7 @@ function withExplanation(
 
 /**
  * If the first candidate has the given Eircode, companies of the same name with another Eircode are no candidates
- * (contract 12.5).
+ * (contract 12.12).
  */
 export function splitNamesakes([first, ...others]: readonly Candidate[]): {
   candidates: Candidate[]

@@ -1,6 +1,6 @@
 /**
  * What an answer with candidates says of itself: why it is a match or none, what the client does next, and the records
- * that are no candidates (contract 12.5). Depends on query and snapshot alone, and makes no match.
+ * that are no candidates (contract 12.12). Depends on query and snapshot alone, and makes no match.
  */
 import type { Company } from '../../store/dataset/company.ts'
 import { normaliseText } from '../../store/index/normalise-name.ts'

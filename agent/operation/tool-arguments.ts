@@ -1,6 +1,6 @@
 /**
  * The arguments of a tool as models send them, as the input of its operation: an empty text and null are absent, a
- * whole number is its digits, and JSON text of a list is the list (contract 10.3). Runs in browsers too.
+ * whole number is its digits, and JSON text of a list is the list (contract 10.5). Runs in browsers too.
  */
 import { parseCount } from './fields.ts'
 import { toJsonSchema } from './json-schema.ts'

@@ -137,7 +137,7 @@ function checkAdmission(
   { kind }: Payload,
 ): Refused | undefined {
   if (transportRefusal) return refused(transportRefusal)
-  // A stopping service begins no sale (contract 14.4).
+  // A stopping service begins no sale (contract 14.19).
   if (stopSignal.aborted) return refused({ code: 'overloaded' })
   const units = kind === 'none' ? WEIGHTS.request : WEIGHTS.payment
   // A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (4.11.5).

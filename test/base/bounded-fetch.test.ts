@@ -25,7 +25,7 @@ describe('a request of the buyer', () => {
       (cause: Error) => cause.message,
     )
 
-  it('[14.7] reads an answer up to 2 MiB, and closes the connection beyond it', async () => {
+  it('[14.11] reads an answer up to 2 MiB, and closes the connection beyond it', async () => {
     expect(ANSWER_BYTES_MAX).to.equal(2 * 1024 * 1024)
     for (const bytes of [ANSWER_BYTES_MAX - 1, ANSWER_BYTES_MAX]) {
       answer = (response) => void response.end('a'.repeat(bytes))

@@ -54,7 +54,7 @@ describe('the command keys', () => {
     expect(await filesIn(directory)).to.have.length(1)
   })
 
-  it('[13.2] rotates at most once a week, also if the clock was set back, and only adds a file', async () => {
+  it('[13.3] rotates at most once a week, also if the clock was set back, and only adds a file', async () => {
     expect(ROTATION_SECONDS_MIN).to.equal(604_800)
     const old = await makeKeyAt(directory, START_SECONDS)
     const before = await readJwk(directory, old)

@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterEach(() => log.close())
 
 describe('the keyring', () => {
-  it('[13.2] signs with the newest key that was published for an hour, and keeps all in the key set', async () => {
+  it('[13.3] signs with the newest key that was published for an hour, and keeps all in the key set', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     await open()
     const made = START_SECONDS + YEAR_SECONDS
@@ -71,7 +71,7 @@ describe('the keys of several machines', () => {
 
   beforeEach(async () => void (other = await makeTemporaryDirectory()))
 
-  it('[13.2] are all published by each, and a machine that joins waits until the others publish its key', async () => {
+  it('[13.2, 13.3] are all published by each, and a machine that joins waits until the others publish its key', async () => {
     const first = await open()
     expect(first.unpublishedMs).to.equal(0)
     const second = await open(START_SECONDS, { folder: other })
@@ -81,7 +81,7 @@ describe('the keys of several machines', () => {
     expect(kidsOf(await open(START_SECONDS, { folder: other }))).to.deep.equal([second.kid, first.kid])
   })
 
-  it('[13.2] sign only after every machine publishes them, also if their file is older than an hour', async () => {
+  it('[13.3] sign only after every machine publishes them, also if their file is older than an hour', async () => {
     const { kid } = await open()
     const later = START_SECONDS + 3 * KEY_LEAD_SECONDS
     const copied = await makeKeyAt(directory, START_SECONDS + KEY_LEAD_SECONDS)

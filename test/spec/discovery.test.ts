@@ -189,7 +189,7 @@ describe('the metadata and the agent card', () => {
     })
   })
 
-  it('[4.4.4, 13.2] publish a new key, sign with it an hour later and keep the old one until it is compromised, without a restart', async () => {
+  it('[4.4.4, 13.3] publish a new key, sign with it an hour later and keep the old one until it is compromised, without a restart', async () => {
     let nowMs = Date.now()
     let refresh = () => {}
     let isSet = () => {}
@@ -256,7 +256,7 @@ describe('the metadata and the agent card', () => {
     }
   })
 
-  it('[13.2] publish a new key for longer than caches keep the key set', () => {
+  it('[13.3] publish a new key for longer than caches keep the key set', () => {
     expect(KEY_LEAD_SECONDS * 1000).to.be.greaterThan(KEYS_REFRESH_MS + 2 * CACHE_SECONDS * 1000)
   })
 

@@ -132,7 +132,7 @@ describe('the operations over all transports', () => {
     await fc.assert(
       fc.asyncProperty(operations, async (operation) => {
         const overRest = await rest(operation)
-        // Over MCP an empty text is absent (contract 10.3).
+        // Over MCP an empty text is absent (contract 10.5).
         const present = Object.entries(operation.input).filter(([, value]) => value !== '')
         const asMcp = await rest({ ...operation, input: Object.fromEntries(present) })
         for (const [reply, same] of [

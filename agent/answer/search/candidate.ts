@@ -107,7 +107,7 @@ export function buildCandidate(
   }
 }
 
-/** The best candidates in the order of the response (contract 12.3). */
+/** The best candidates in the order of the response (contract 12.8). */
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
 

@@ -18,7 +18,7 @@ interface EqualName {
 
 /**
  * The companies that equal one of the names, by position. Without one, a name that differs in "the" at its beginning,
- * or in "co" for "company" at its end, is equal if no other name of the snapshot has these words (contract 12.1). When
+ * or in "co" for "company" at its end, is equal if no other name of the snapshot has these words (contract 12.6). When
  * a budget is exceeded, names are missing.
  */
 export function findEqualNames(

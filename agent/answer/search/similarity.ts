@@ -47,7 +47,7 @@ interface MeasureOptions {
   budget: OperationBudget
   /** Whether the query can mean another company than a similar one. */
   isDoubtful?: ((name: number) => boolean) | undefined
-  /** Whether cut words count, and words before a whole name count less (contract 12.21). Such names are doubtful. */
+  /** Whether cut words count, and words before a whole name count less (contract 12.22). Such names are doubtful. */
   isLenient?: boolean
 }
 

@@ -12,7 +12,7 @@ const ROWS = [
   { number: '7', name: 'OMEGA SAMPLE TRADING LIMITED' },
 ]
 
-describe('[2.6, 2.7, 2.13, 12.5] an answer with candidates', () => {
+describe('[2.6, 2.7, 2.13, 12.5, 12.12] an answer with candidates', () => {
   let register: TestRegister
   before(async () => void (register = await openTestRegister(ROWS)))
   after(() => register.close())

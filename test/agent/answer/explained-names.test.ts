@@ -249,14 +249,14 @@ describe('a typed name with text', () => {
     })
   })
 
-  it('[12.1] has at most one The before it', () => {
+  it('[12.6] has at most one The before it', () => {
     expect(statusOf({ name: 'Lantern Rooms Ltd' })).to.equal('matched')
     expect(register.resolve({ name: 'The The Lantern Rooms Ltd' })).to.include({ match: null })
     expect(register.resolve({ name: 'The Institution of Samples Ltd' }).match?.company.company_number).to.equal('600')
     expect(register.resolve({ name: 'Institution of Samples Ltd' }).match?.company.company_number).to.equal('601')
   })
 
-  it('[12.5] is the one of two companies of its name that has the given Eircode', () => {
+  it('[12.12] is the one of two companies of its name that has the given Eircode', () => {
     for (const [name, eircode, number] of [
       ['Kappa Twin Ltd', 'Y03 E8N9', '500'],
       ['KAPPA TWIN LIMITED', 'T07 X2H5', '501'],
@@ -278,7 +278,7 @@ describe('a typed name with text', () => {
     expect(statusOf({ name: 'Kappa Twin Ltd' })).to.equal('ambiguous')
   })
 
-  it('[12.5] keeps the other companies of the name apart', () => {
+  it('[12.12] keeps the other companies of the name apart', () => {
     const { candidates } = register.search({ q: 'Kappa Twin Ltd', eircode: 'Y03 E8N9', limit: 2 })
     expect(companyNumbers({ candidates: splitNamesakes(candidates).namesakes })).to.deep.equal(['501'])
     expect(splitNamesakes([])).to.deep.equal({ candidates: [], namesakes: [] })

@@ -134,7 +134,7 @@ describe('resolve', () => {
       expect(['Main Stre', 'ain Street', 'Cork Main'].map(contains)).to.not.include(true)
     })
 
-    it('[12.20] uses a number beside a name that agrees as the number of the company', () => {
+    it('[12.15] uses a number beside a name that agrees as the number of the company', () => {
       const twin = (number: string) => resolve({ name: `Clearwater Power Consulting Limited (CRO No. ${number})` })
       expectMatch(twin('200'), '200')
       expectMatch(twin('201'), '201')
@@ -299,7 +299,7 @@ describe('resolve, for names that differ little', () => {
     ['KERRI GAN FOODS+ LIMITED', 'KERRIGAN FOODS LIMITED'],
   ]
   for (const [query, registered] of OTHER_COMPANIES) {
-    it(`[12.2, 12.11] does not match ${registered} for ${query}, whatever the evidence`, async () => {
+    it(`[12.7, 12.11] does not match ${registered} for ${query}, whatever the evidence`, async () => {
       await withRegister(rowsOf(registered), (register) => {
         const found = register.resolve({ name: query, ...evidence })
         expect(found.status).to.be.oneOf(['ambiguous', 'no_match'])
@@ -328,7 +328,7 @@ describe('resolve, for names that differ little', () => {
     })
   }
 
-  it('[12.1] reads The, and Co for Company, as relaxed if the register has no other such name', async () => {
+  it('[12.6] reads The, and Co for Company, as relaxed if the register has no other such name', async () => {
     const rows = [
       ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
       { number: '20', name: 'LAREINE & CO. LIMITED' },
@@ -430,7 +430,7 @@ describe('resolve, for names that differ little', () => {
         expect(register.resolve({ name: 'CRO 999' }).match?.company.company_number).to.equal('999')
       }))
 
-    it('[12.20] is no match without such a company, and a shorter number is a candidate of a search only', () =>
+    it('[12.15] is no match without such a company, and a shorter number is a candidate of a search only', () =>
       withRegister(rows, (register) => {
         for (const name of ['335802', 'CRO 335802', '999'])
           expect(register.resolve({ name }), name).to.include({ status: 'no_match', match: null })
@@ -438,7 +438,7 @@ describe('resolve, for names that differ little', () => {
         expect(companyNumbers(register.search({ q: '335802' }))).to.deep.equal(['700'])
       }))
 
-    it('[12.20] does not count beside another name, and conflicts with another Eircode', () =>
+    it('[12.15] does not count beside another name, and conflicts with another Eircode', () =>
       withRegister(rows, (register) => {
         expect(register.resolve({ name: '335801 Fairway Limited' }).match).to.equal(null)
         expect(register.resolve({ name: '335801', eircode: 'D02 X285' }).status).to.equal('conflicting')

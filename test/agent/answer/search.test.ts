@@ -151,7 +151,7 @@ describe('a search as a person types it', () => {
       for (const { score } of found(query).slice(0, 3)) expect(score).to.be.within(501, 522)
   })
 
-  it('[12.14, 12.21] does not complete the last word of a name with a legal form, and of a resolution with doubt', () => {
+  it('[12.14, 12.22] does not complete the last word of a name with a legal form, and of a resolution with doubt', () => {
     for (const query of ['Murphy Con', 'Murphy Co']) {
       expect(found(query)[0]?.score).to.be.at.least(501)
       for (const { score } of found(`${query} Limited`)) expect(score).to.be.below(501)

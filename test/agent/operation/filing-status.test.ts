@@ -11,7 +11,7 @@ const accountsOf = (change: Partial<typeof SYNTHETIC_COMPANY>) => {
   return found.kind === 'dated' && found.accounts
 }
 
-describe('[15.9] the filing status of a company', () => {
+describe('[15.22] the filing status of a company', () => {
   it('has the next date on record, the days to it or since it, and the 56th day after it', () => {
     expect(status({ next_annual_return_date: '2026-02-11' })).to.deep.include({
       kind: 'dated',

@@ -35,7 +35,7 @@ describe('a text input', () => {
     expect(refuses('search', q('ab™'))?.field).to.equal('q')
   })
 
-  it('[10.1] rejects every other invisible character of Unicode except white space, and unpaired surrogates, and accepts all others', () => {
+  it('[10.2] rejects every other invisible character of Unicode except white space, and unpaired surrogates, and accepts all others', () => {
     expect(refuses('search', q('abc\ud800def'))?.field).to.equal('q')
     const wrong: string[] = []
     for (const text of allOfUnicode(PER_TEXT)) {

@@ -1,4 +1,4 @@
-/** The arguments of tools as models send them (contract 10.3). */
+/** The arguments of tools as models send them (contract 10.5). */
 import { expect } from 'chai'
 import { parseOperation } from '../../../agent/operation/operation.ts'
 import { readToolArguments } from '../../../agent/operation/tool-arguments.ts'
@@ -10,7 +10,7 @@ function parse(operation: string, given: unknown) {
   return parsed.kind === 'valid' ? parsed.operation.input : parsed.fault
 }
 
-describe('[10.3] the arguments of a tool', () => {
+describe('[10.5] the arguments of a tool', () => {
   it('have members that are empty or null as if they were absent', () => {
     expect(parse('search', { q: 'abc', eircode: '', status: null })).to.deep.equal({ q: 'abc', limit: 5 })
     expect(parse('resolve', { name: '', company_number: '7' })).to.deep.equal({ company_number: '7' })

@@ -163,7 +163,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       expect(await wallet.hasCode()).to.equal(false)
     })
 
-    it('[5.7.17] is offered to the next facilitator if one deploys no wallets, and else refused without an alert', async () => {
+    it('[5.7.17, 14.15] is offered to the next facilitator if one deploys no wallets, and else refused without an alert', async () => {
       const wallet = await wallets.makeWallet(owner)
       const self = { name: 'self', client: own as NamedFacilitator['client'] }
       place.sale.reports.length = 0

@@ -520,7 +520,7 @@ describe('a sale', () => {
     ['the disk is nearly full', new DiskSpaceError('less than 64 MiB are free')],
     ['the log was removed', new LostFileError('its open file was removed')],
   ] as const)
-    it(`[8.13, 14.12] is overloaded and not begun when ${name}, and the payment stays usable`, async () => {
+    it(`[8.13, 14.15] is overloaded and not begun when ${name}, and the payment stays usable`, async () => {
       const repair = breakLog({ claim: () => Promise.reject(fault) })
       expect(summarize(await sale.lookup(payment))).to.equal('overloaded')
       expect([await stateOf(), sale.count('settle')]).to.deep.equal([undefined, 0])

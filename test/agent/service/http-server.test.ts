@@ -140,7 +140,7 @@ describe('the HTTP server', () => {
       ['chunks', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
       ['a second body', `${GOOD}${RESOLVE}Content-Length: 99\r\n\r\n{`],
     ] as const) {
-      it(`[14.4] ends ${name} at a stop, at the latest after the time limit of a request`, async () => {
+      it(`[14.19] ends ${name} at a stop, at the latest after the time limit of a request`, async () => {
         // Without a request in progress the stop does not wait.
         const bodyMs = text.includes('Content-') || text.includes('chunked') ? 500 : 600_000
         const stopping = await startFakedService({

@@ -269,7 +269,7 @@ describe('the client', () => {
     expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000, 2000])
   })
 
-  it('[14.5] exits with status 4 after seven attempts, and repeats the saved payment with --retry', async () => {
+  it('[14.8] exits with status 4 after seven attempts, and repeats the saved payment with --retry', async () => {
     answers = Array.from({ length: 7 }, (_, index) => (index < 6 ? unknown : 'no answer'))
     expect(await client('lookup', '1')).to.equal(4)
     expect(printed.at(-1)).to.equal(
@@ -285,7 +285,7 @@ describe('the client', () => {
   const reject = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
 
   for (const retry of [false, true])
-    it(`[14.5, 14.18] exits with 5 if stdout does not take the answer, and prints it again free (--retry: ${retry})`, async () => {
+    it(`[14.5, 14.16] exits with 5 if stdout does not take the answer, and prints it again free (--retry: ${retry})`, async () => {
       change = { flush: reject('ENOSPC') }
       expect(await client('lookup', '1')).to.equal(5)
       const file = purchasePath()
@@ -341,7 +341,7 @@ describe('the client', () => {
     },
   }
 
-  it('[14.18] signs with --new-payment only beside a payment that its account cannot pay, with another key', async () => {
+  it('[14.16] signs with --new-payment only beside a payment that its account cannot pay, with another key', async () => {
     const otherKey = join(directory, 'otherKey.key')
     await writeFile(otherKey, `0x${'43'.repeat(32)}`, { mode: 0o600 })
     expect(await client('lookup', '1', '--new-payment')).to.equal(1)
@@ -361,7 +361,7 @@ describe('the client', () => {
     expect(new Set(paymentsSent()).size).to.equal(2)
   })
 
-  it('[14.5] exits with 4 if a node shows the charge of a payment that the service refused', async () => {
+  it('[14.8] exits with 4 if a node shows the charge of a payment that the service refused', async () => {
     const node = 'http://127.0.0.1:8545'
     const word = `0x${'1'.padStart(64, '0')}`
     change = {
@@ -420,7 +420,7 @@ describe('the client', () => {
     [4, 409, 'payment_already_settled', undefined],
     [4, 501, 'x', undefined],
   ] as const) {
-    it(`[14.5, 14.18] exits with ${exit} after ${status} ${code} to a payment, and proposes no second signature`, async () => {
+    it(`[14.5, 14.8, 14.18, 15.20] exits with ${exit} after ${status} ${code} to a payment, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
       expect(await client('lookup', '1')).to.equal(exit)
       expect(paymentsSent()).to.have.lengthOf(1)
@@ -545,7 +545,7 @@ describe('the client', () => {
       capabilities: { extensions: [{ uri: `${BASE}/docs#http-x402-v1` }] },
     })
 
-    it('[14.7] sends nothing to an A2A URL of another host, unless it is named', async () => {
+    it('[14.11] sends nothing to an A2A URL of another host, unless it is named', async () => {
       const others = ['http://127.0.0.1:4022/a2a', 'https://127.0.0.1:4021/a2a', 'http://127.0.0.1.example:4021/a2a']
       for (const url of others) {
         card = cardOf(url)

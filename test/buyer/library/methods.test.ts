@@ -193,7 +193,7 @@ describe("the methods of the buyer's library", () => {
   })
 
   describe('withReceipt', () => {
-    it('[15.7] gives the answer, a receipt that verifies, the charged amount and the file, and buys nothing more', () =>
+    it('[15.21] gives the answer, a receipt that verifies, the charged amount and the file, and buys nothing more', () =>
       paysTimes(1, async () => {
         const call = open().lookup(COMPANY)
         const { answer, receipt, receiptCheck, amountCharged, file } = await call.withReceipt()
@@ -312,7 +312,7 @@ describe("the methods of the buyer's library", () => {
   })
 })
 
-describe('[15.7] the pages of an answer', () => {
+describe('[15.21] the pages of an answer', () => {
   let watched: Awaited<ReturnType<typeof startWatchedService>>
   let folder: string
   let since: string

@@ -55,7 +55,7 @@ const ENDED = ['payment_rejected', 'payment_failed'].map((code) => ({
   step: 0,
 }))
 
-describe('[15.11] a list', () => {
+describe('[15.23] a list', () => {
   it('signs at most what it has announced, and nothing without a confirmation', async function () {
     this.timeout(120_000)
     const property = fc.asyncProperty(runs, async (all) => {

@@ -31,7 +31,7 @@ const FORM = {
   'User-Agent': 'OpenRefine 3.10.1',
 }
 
-describe('[15.12] the command reconcile-service', function () {
+describe('[15.12, 15.24] the command reconcile-service', function () {
   this.timeout(240_000)
   const { service } = useService(() => startTestService())
   let directory: string

@@ -10,7 +10,7 @@ import { faultOfTarget, readTable, writeTable } from '../../../buyer/table/table
 import { toSafeCell } from '../../../buyer/table/write-table.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-describe('[15.14] the table of a list', () => {
+describe('[15.14, 15.16] the table of a list', () => {
   let directory: string
   let path: string
   before(async () => {

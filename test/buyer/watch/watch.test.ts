@@ -33,7 +33,7 @@ describe('client watch of two companies', () => {
       ])
     })
 
-  it('[15.13] buys both once, then only their changes, and reports the old and the new value', async () => {
+  it('[15.13, 15.25] buys both once, then only their changes, and reports the old and the new value', async () => {
     const directory = await makeTemporaryDirectory()
     const path = (name: string) => join(directory, name)
     await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })

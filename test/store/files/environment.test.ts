@@ -53,7 +53,7 @@ describe('an LMDB environment', () => {
     ],
   ]
   for (const [name, lose] of LOSSES)
-    it(`[14.12] is lost when its open file was ${name}`, async () => {
+    it(`[14.15] is lost when its open file was ${name}`, async () => {
       const environment = openEnvironment({ folder, kind: 'catalog' })
       await environment.put('key', 1)
       checkPlace(folder)

@@ -142,7 +142,7 @@ describe('an import', () => {
     })
   })
 
-  it('[11.5] counts the numbers that were added and removed, and those with another record', async () => {
+  it('[11.6] counts the numbers that were added and removed, and those with another record', async () => {
     const first = await importRows(...numberedRows(5))
     expect(first.changes).to.equal(null)
     const second = await importRows(
@@ -169,7 +169,7 @@ describe('an import', () => {
     expect(catalog.retrieval()?.changes).to.deep.include({ added: 2, removed: 1, changed: 2 })
   })
 
-  it('[11.5] reports another snapshot once, whichever process has imported it', async () => {
+  it('[11.6] reports another snapshot once, whichever process has imported it', async () => {
     const seen: unknown[] = []
     await importRows(...numberedRows(2))
     const service = new Catalog(directory, { onChange: ({ changes }) => void seen.push(changes) })

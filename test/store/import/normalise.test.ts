@@ -86,7 +86,7 @@ describe('a company number', () => {
 })
 
 describe('a text of the register', () => {
-  it('[11.3] contains no hidden character of Unicode', () => {
+  it('[11.4] contains no hidden character of Unicode', () => {
     for (const text of allOfUnicode(64)) {
       const { company_type, status, legal_name, registered_address, findings } = company({
         company_name: `A${text}`,

@@ -152,7 +152,7 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
     expect(source.otherProcesses()).to.deep.equal([])
   })
 
-  it('[14.23] lets no process change the source once it has begun, and refuses to start with it', async () => {
+  it('[14.17] lets no process change the source once it has begun, and refuses to start with it', async () => {
     const running = new LmdbResponseLog(directory)
     opened.push(running)
     const [prepared] = RECORDS
@@ -166,7 +166,7 @@ describe('moving a response log from LMDB to PostgreSQL', () => {
     expect(await failureOf(moveLog({ source, target, to: 'another' }))).to.match(/finish that/)
   })
 
-  it('[14.23] continues after a kill at each step, and the target is refused until then', async () => {
+  it('[14.17, 14.23] continues after a kill at each step, and the target is refused until then', async () => {
     const content = await contentOf(source)
     let kills = 0
     for (let step = 0; ; step += 1) {

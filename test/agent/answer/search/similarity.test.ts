@@ -25,7 +25,7 @@ describe('the similarity of names', () => {
     ['ANYDAY POWER LIMITED', 'POWER ANYDAY LIMITED'],
   ]
   for (const [query, registered] of different) {
-    it(`[12.2] is too low for a match with evidence for ${query} and ${registered}`, () => {
+    it(`[12.7] is too low for a match with evidence for ${query} and ${registered}`, () => {
       expect(similarity(query, registered)).to.be.below(MATCH_WITH_EVIDENCE)
       expect(similarity(registered, query)).to.be.below(MATCH_WITH_EVIDENCE)
     })

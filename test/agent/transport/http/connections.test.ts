@@ -497,7 +497,7 @@ describe('the connections of the HTTP server', () => {
   describe('during a stop', () => {
     useServer()
 
-    it('[14.4] close with their next answer, which is still sent', async () => {
+    it('[14.19] close with their next answer, which is still sent', async () => {
       const running = await server.dial(get('/held'))
       const begun = await server.dial('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n')
       await until(() => server.paths.includes('/body'))
