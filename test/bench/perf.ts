@@ -24,7 +24,7 @@ import {
   measureReplay,
   measureScrape,
 } from './perf/requests.ts'
-import { PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
+import { describeLimit, PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
 import { describeMachine, markdown, print } from './report.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
@@ -126,7 +126,7 @@ function toTable(rows: readonly PerfRow[], size: string): string {
       row.baseline?.name ?? '-',
       show(row.baseline?.value, digits),
       show(row.ratio, 2),
-      limit ? `${limit.of} ${limit.bound} ${Number(boundOf(limit, size).toFixed(2))}` : '-',
+      limit ? describeLimit({ ...limit, value: boundOf(limit, size) }) : '-',
       verdictOf(row, size),
     ]
   })

@@ -1,6 +1,6 @@
 /** What `npm run proof` writes: a file for each program, one with all verdicts, and figures in docs/benchmarks.md. */
 import { markdown } from './report.ts'
-import { PERF_TARGETS, type PerfRowId } from './targets.ts'
+import { describeLimit, PERF_TARGETS, type PerfRowId } from './targets.ts'
 
 /** Which parts of each program are real. */
 const PARTS = `Which parts are real, and which are fakes:
@@ -48,6 +48,32 @@ ${markdown(['program', 'measured', 'verdict', 'commit'], lines)}
 
 function factOf(file: string, fact: string): string {
   return new RegExp(`^- ${fact}: (.*)$`, 'm').exec(file)?.[1] ?? '-'
+}
+
+/**
+ * What the pages say that the programs of today do not.
+ * @param files the pages by name
+ * @param names the programs of the proof
+ */
+export function findStale(files: ReadonlyMap<string, string>, names: readonly string[]): string[] {
+  const missing = names.filter((name) => !files.has(name)).map((name) => `${name}.md is missing`)
+  const foreign = [...files.keys()].filter((name) => !names.includes(name)).map((name) => `${name}.md has no program`)
+  const missed = [...files]
+    .filter(([, text]) => factOf(text, 'verdict') !== 'met')
+    .map(([name]) => `${name}.md: missed`)
+  const targets = Object.values(PERF_TARGETS).map(({ row, limit }) => `${row}: ${limit ? describeLimit(limit) : '-'}`)
+  const shown = (files.get('perf') ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('| bench perf'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, , row, , , , , , target]) => `${row}: ${target}`)
+  return [
+    ...missing,
+    ...foreign,
+    ...missed,
+    ...shown.filter((row) => !targets.includes(row)).map((row) => `perf.md has another row or target: ${row}`),
+    ...targets.filter((row) => !shown.includes(row)).map((row) => `perf.md lacks a row: ${row}`),
+  ]
 }
 
 const FIGURES_BEGIN = '<!-- figures: written by `npm run proof` -->'

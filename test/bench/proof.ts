@@ -2,17 +2,17 @@
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
  * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
  * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf. A program that fails
- * is reported; the others still run.
+ * is reported; the others still run. `--check` runs none, and fails if a page is not what its program would write.
  */
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
-import { toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
+import { findStale, toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
 import { describeMachine, print } from './report.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
@@ -49,8 +49,9 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['sizing', '--rows 1000000 --sales 3000', 'no size is above its limit'],
 ]
 
-export async function proof({ only, former }: Record<string, string>): Promise<boolean> {
+export async function proof({ only, former, check }: Record<string, string>): Promise<boolean> {
   const names = PROOF_SECTIONS.map(([name]) => name)
+  if (check !== undefined) return checkPages(names)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   if (wanted.includes('perf') && former === undefined) throw new Error('--former names the tree of a former release')
@@ -70,6 +71,15 @@ export async function proof({ only, former }: Record<string, string>): Promise<b
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
+}
+
+async function checkPages(names: readonly string[]): Promise<boolean> {
+  const pages = readdirSync(OUT).filter((file) => file !== 'proof.md')
+  const reads = pages.map(async (file) => [basename(file, '.md'), await readFile(join(OUT, file), 'utf8')] as const)
+  const stale = findStale(new Map(await Promise.all(reads)), names)
+  for (const each of stale) print(each)
+  print(`${pages.length} pages, ${stale.length} faults`)
+  return stale.length === 0
 }
 
 /** Ignores changes of the files that this program itself writes. */

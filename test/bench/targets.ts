@@ -123,3 +123,7 @@ export const PERF_TARGETS = {
 }
 
 export type PerfRowId = keyof typeof PERF_TARGETS
+
+/** A limit as a page shows it. */
+export const describeLimit = ({ of, bound, value }: NonNullable<PerfTarget['limit']>): string =>
+  `${of} ${bound} ${Number(value.toFixed(2))}`
