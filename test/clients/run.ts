@@ -1,7 +1,7 @@
 /**
- * `npm run tool -- clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process or in a
- * browser, and suites and validators of others test it. They are installed in this folder, separate from the packages
- * of the service. Writes docs/clients.md.
+ * `npm run tool -- clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own
+ * process or in a browser, and suites and validators of others test it. They are installed in this folder, separate
+ * from the packages of the service. Writes docs/clients.md.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

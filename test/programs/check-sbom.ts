@@ -1,6 +1,6 @@
 /**
- * `npm run tool -- sbom`: checks the output of `npm sbom`. It must list every dependency, and each package of a production
- * install must have a SHA-512 hash and a permissive licence.
+ * `npm run tool -- sbom`: checks the output of `npm sbom`. It must list every dependency, and each package of a
+ * production install must have a SHA-512 hash and a permissive licence.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * `npm run tool -- register`: writes the five days of the sandbox's register again. `npm run tool -- register ROWS SEED FILE` writes
- * a made-up register of any size, as CSV or, if FILE ends in `.zip`, as an archive.
+ * `npm run tool -- register`: writes the five days of the sandbox's register again. `npm run tool -- register ROWS
+ * SEED FILE` writes a made-up register of any size, as CSV or, if FILE ends in `.zip`, as an archive.
  */
 import { fileURLToPath } from 'node:url'
 import { generateRegister } from '../support/sample/generate.ts'

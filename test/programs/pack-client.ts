@@ -1,7 +1,7 @@
 /**
- * `npm run tool -- package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a
- * package of their own. It has the compiled files that they import, and the packages that the files import, in the
- * versions of the main package.
+ * `npm run tool -- package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its
+ * program as a package of their own. It has the compiled files that they import, and the packages that the files
+ * import, in the versions of the main package.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,6 +1,7 @@
 /**
- * `npm run tool -- packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented program
- * with its types, and runs it in two processes, one after the other. Then it calls a tool of the packed command `mcp`.
+ * `npm run tool -- packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented
+ * program with its types, and runs it in two processes, one after the other. Then it calls a tool of the packed
+ * command `mcp`.
  */
 import { execFile } from 'node:child_process'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'

@@ -1,6 +1,7 @@
 /**
- * `npm run tool -- production`: runs `npm ci --omit=dev && npm run build` in a copy of the sources, removes the build tools as
- * deploy/Containerfile does, and starts the service. The chain comes from this checkout, because the copy has no anvil.
+ * `npm run tool -- production`: runs `npm ci --omit=dev && npm run build` in a copy of the sources, removes the build
+ * tools as deploy/Containerfile does, and starts the service. The chain comes from this checkout, because the copy
+ * has no anvil.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
