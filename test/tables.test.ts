@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { IMPORT_ERROR_CODES } from '../store/import/errors.ts'
-import { REFUSALS, WIRE_CODES } from '../agent/operation/refusal.ts'
+import { REFUSALS, UNCLEAR_STATUSES, WIRE_CODES } from '../agent/operation/refusal.ts'
 import { MATCHING_VERSION } from '../agent/operation/result.ts'
 import { sha256Hex } from '../base/canonical.ts'
 import { companySchema, FIELDS, NORMALISATION_VERSION } from '../store/dataset/company.ts'
@@ -61,6 +61,14 @@ describe('the tables of the documents', () => {
     const [table = ''] = section.split('Delete a purchase file')
     const told = [...table.matchAll(/^\| `([a-z_]+)`/gm)].map(([, name = '']) => name)
     expect(told.toSorted()).to.deep.equal(codes.toSorted())
+  })
+
+  it('name the statuses after which the same payment is sent again, in each place', () => {
+    const all = UNCLEAR_STATUSES.join(', ')
+    expect(read('docs/buy.md')).to.contain(`after ${all} or no answer, repeat`)
+    expect(read('docs/served/testnet-client.py')).to.contain(`REPEATED_STATUSES = {429, ${all}}`)
+    for (const path of ['api.md', 'a2a.md', 'guidance.txt'])
+      expect(read(`docs/served/${path}`).replaceAll('{{unclear_statuses}}', '')).not.to.match(/50[0-4], 50/)
   })
 
   it('have every code of the errors of an import, and no other', () => {

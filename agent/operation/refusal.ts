@@ -23,6 +23,12 @@ export const NEXT = {
 
 export type Next = keyof typeof NEXT
 
+/**
+ * After these statuses, and without an answer, the payment may be settled: the client repeats the same request with the
+ * same payment. A proxy in front sends some of them too.
+ */
+export const UNCLEAR_STATUSES = [500, 502, 503, 504] as const
+
 interface RefusalDefinition {
   status: number
   /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.4). */

@@ -1,7 +1,7 @@
 /** What is known of a purchase from its file: its outcome, and whether another payment may be signed. */
 import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
-import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { REFUSALS, UNCLEAR_STATUSES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
 import type { Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
@@ -13,8 +13,8 @@ import { purchasedReceipt } from './verify-purchase.ts'
 /** How far the clock of this machine may be ahead of the chain, which decides when an authorization ends. */
 const CLOCK_SKEW_MS = 60_000
 
-/** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
-export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
+/** After these statuses the same payment is sent again. */
+export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, ...UNCLEAR_STATUSES])
 
 /**
  * Whether an answer is the refusal of this service with a code that says that the payment was not charged. That is

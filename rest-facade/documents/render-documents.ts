@@ -3,7 +3,7 @@
  * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
-import { NEXT, REFUSALS } from '../../agent/operation/refusal.ts'
+import { NEXT, REFUSALS, UNCLEAR_STATUSES } from '../../agent/operation/refusal.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
 import {
   endpoint,
@@ -147,6 +147,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rate_limit', String(rateLimitPerMinute)],
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
+    ['unclear_statuses', UNCLEAR_STATUSES.join(', ')],
     ['extension_uri', paymentExtensionUri(baseUrl)],
     ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     // robots.txt matches prefixes, so each path ends before its first parameter.

@@ -194,6 +194,7 @@ describe('the test client', () => {
       () => ({ kind: 'answer', status: 500, headers: wait }),
       () => ({ kind: 'answer', status: 502, headers: wait, body: '<html>\u202E' }),
       () => ({ kind: 'answer', status: 503, headers: wait, body: refusal('payment_outcome_unknown') }),
+      () => ({ kind: 'answer', status: 504, headers: wait }),
       () => ({ kind: 'cut', bytes: 0 }),
       () => ({ kind: 'answer', status: 200, body: ' '.repeat(1024 * 1024 + 1) }),
     ]

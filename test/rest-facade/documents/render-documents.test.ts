@@ -98,7 +98,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     it('start llms.txt with a heading, a summary and the instructions that OpenAPI repeats', () => {
       const llms = readText(pages, '/llms.txt')
       expect(llms).to.match(
-        /^# .+\n\n> .+\n\n\*\*Instructions for agents\*\*\n\n1\. Never sign again after 500, 502, 503/,
+        /^# .+\n\n> .+\n\n\*\*Instructions for agents\*\*\n\n1\. Never sign again after 500, 502, 503, 504 or no answer/,
       )
       const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: Record<string, string> }
       expect(info['x-guidance']?.length).to.be.within(1_000, 4_000)
