@@ -4,7 +4,7 @@
 export const DOCUMENT_WORDS_MAX = 36_000
 export const README_WORDS_MAX = 450
 /** Rules in docs/contract.md, each of at most 45 words, so that a reader takes in one at a time. */
-export const CONTRACT_RULES_MAX = 220
+export const CONTRACT_RULES_MAX = 240
 /** Environment variables of the configuration. */
 export const VARIABLES_MAX = 25
 /** Folders and files in `agent`. */
