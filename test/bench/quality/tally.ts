@@ -23,7 +23,7 @@ export function ofClass(evaluations: readonly Evaluation[], id: string): Evaluat
 const WRONG_SHARE_MAX = 0.00005
 const WRONG_SHARE_OF_CLASS_MAX = 0.002
 /** For names that are not on the register. */
-const NO_MATCH_MIN = 0.9
+const NO_MATCH_MIN = 0.8
 const SAME_NAME_MATCHED_MIN = 0.99
 const TYPO_TOP1_MIN = 0.97
 const TYPO_TOP5_MIN = 0.99
