@@ -106,7 +106,7 @@ describe('createBuyer', () => {
   /** The one purchase in the folder. */
   const savedPurchase = async () => readPurchase({ storage: folderStorage(folder), name: (await purchases())[0] ?? '' })
 
-  it('[15.18] tells each step of a purchase, and nothing for an answer that it has', async () => {
+  it('[15.29] tells each step of a purchase, and nothing for an answer that it has', async () => {
     const steps: PurchaseStep[] = []
     let sent = 0
     const send = answering(async (url, init) => (sent++ === 0 ? Response.json({}, { status: 503 }) : fetch(url, init)))
@@ -303,7 +303,7 @@ describe('createBuyer', () => {
     expect(message).to.equal('The service answered 402 to the payment')
   })
 
-  it('[15.18] throws for an answer about another company', async () => {
+  it('[15.29] throws for an answer about another company', async () => {
     const swapping = answering(async (url, init) => {
       const answer = await fetch(url, init)
       const body = (await answer.text()).replace('"company_number":"73848"', '"company_number":"73849"')
@@ -316,7 +316,7 @@ describe('createBuyer', () => {
     }
   })
 
-  it('[15.18] throws for a receipt of another answer', async () => {
+  it('[15.29] throws for a receipt of another answer', async () => {
     const forging = answering(async (url, init) => {
       const { headers } = await fetch(url, init)
       return new Response('{}', { headers: { 'PAYMENT-RESPONSE': headers.get('PAYMENT-RESPONSE') ?? '' } })
@@ -394,7 +394,7 @@ describe('createBuyer', () => {
     ['says that it failed', [402, 'payment_failed']],
     ['finds it past its end', [402, 'payment_invalid', LATE]],
   ] as [string, Parameters<typeof refusing>][]) {
-    it(`[15.17] signs another payment once the service, asked once more, ${end}, never by the clock alone`, async () => {
+    it(`[15.28] signs another payment once the service, asked once more, ${end}, never by the clock alone`, async () => {
       await failureOf(buyer({ fetch: refusing(402, 'payment_rejected', 'insufficient_funds') }).fetch(urlOf(COMPANY)))
       // The answer of a proxy, two that are about another settlement, and refusals that may pass.
       expect(await isNew(402)).to.equal(false)
@@ -407,7 +407,7 @@ describe('createBuyer', () => {
     })
   }
 
-  it('[15.17] signs one payment a call, if each is refused as past its end', async () => {
+  it('[15.28] signs one payment a call, if each is refused as past its end', async () => {
     for (const count of [1, 2, 3]) {
       expect(await isNew(402, 'payment_invalid', LATE)).to.equal(true)
       expect((await purchases()).length).to.equal(count)
@@ -468,7 +468,7 @@ describe('createBuyer', () => {
       expect((await createBuyer({ key: signer, url: service.url, folder }).lookup('73848')).company).to.be.an('object')
     }))
 
-  it('[15.18] names a missing or wrong option at once, also in a program without types', () => {
+  it('[15.29] names a missing or wrong option at once, also in a program without types', () => {
     const open = (options: object) => () => createBuyer(options as never)
     const key = service.buyerKey
     const expected = { payTo: service.payTo, amountMax: 1 }
@@ -579,7 +579,7 @@ describe('the folder of the purchases', () => {
     })
 })
 
-describe('[15.15] the spending of a day', () => {
+describe('[15.27] the spending of a day', () => {
   let storage: BuyerStorage
   let folder: string
   let now: Date
