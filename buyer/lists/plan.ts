@@ -84,7 +84,7 @@ export async function planList(list: List, options: PlanOptions): Promise<Plan> 
   const operations = new Map(
     ordered.flatMap(({ operation, known }) => (operation && !known ? [[keyOf(operation), operation]] : [])),
   )
-  if (isBatched) addBatches([...operations.values()], purchased, baseUrl)
+  if (isBatched) addBatches(operations, purchased, baseUrl)
   return { rows, purchased, ...estimate(operations, purchased, options) }
 }
 
@@ -134,8 +134,12 @@ export function planByName(row: PlannedRow): boolean {
 }
 
 /** Puts the rows that have no purchase into batches, in their order. */
-export function addBatches(operations: readonly Operation[], { rows, refused }: PurchasedRows, baseUrl: string): void {
-  const unpaid = operations.filter((operation) => !rows.has(rowKey(baseUrl, operation)))
+export function addBatches(
+  operations: ReadonlyMap<string, Operation>,
+  { rows, refused }: PurchasedRows,
+  baseUrl: string,
+): void {
+  const unpaid = [...operations].flatMap(([key, operation]) => (rows.has(key) ? [] : [operation]))
   const added = [lookup, resolve].flatMap((definition) => {
     const inputs = unpaid.flatMap((each) => (each.definition.name === definition.name ? [each.input] : []))
     const size = definition.batchInputsMax ?? 1

@@ -86,7 +86,7 @@ async function buyAgain(
   }: { size: number; hasBatches: boolean } & Pick<ListRunOptions, 'baseUrl' | 'onBought'>,
 ): Promise<void> {
   const keyOf = (operation: Operation) => rowKey(baseUrl, operation)
-  const again = new Set<string>()
+  const again = new Map<string, Operation>()
   const buyAll = async (some: readonly PlannedRow[]) => {
     for (const group of groupsOf(some, size)) {
       const results = await allEnded(group.map(buyRow))
@@ -106,15 +106,11 @@ async function buyAgain(
     const isUnknown = row.known !== undefined && isUnknownNumber(row.known) && !row.isChosen
     const operation = isUnknown && row.operation ? askByName(row.operation) : undefined
     if (!operation || (again.size >= againMax && !again.has(keyOf(operation)))) return false
-    again.add(keyOf(operation))
+    again.set(keyOf(operation), operation)
     return planByName(row)
   })
-  if (hasBatches)
-    addBatches(
-      byName.flatMap(({ operation }) => operation ?? []),
-      purchased,
-      baseUrl,
-    )
+  // The rows of an earlier run have their batches already.
+  if (hasBatches) addBatches(again, purchased, baseUrl)
   await buyAll(byName)
 }
 
