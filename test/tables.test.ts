@@ -3,6 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { describeRetry } from '../agent/settlement/states.ts'
+import { RECORD_STATES, STATES } from '../store/log/states.ts'
 import { IMPORT_ERROR_CODES } from '../store/import/errors.ts'
 import { REFUSALS, UNCLEAR_STATUSES, WIRE_CODES } from '../agent/operation/refusal.ts'
 import { MATCHING_VERSION } from '../agent/operation/result.ts'
@@ -33,7 +35,30 @@ function sources(): string[] {
   )
 }
 
+/** The table of the states, as docs/payments.md has it. */
+function statesTable(): string[][] {
+  const code = (text: string) => `\`${text}\``
+  const rows = RECORD_STATES.map((state) => {
+    const { meaning, next } = STATES[state]
+    return [code(state), meaning, next.join(', ') || '-', describeRetry(state)]
+  })
+  return [['state', 'meaning', 'next states', 'same request and payment'], ...rows]
+}
+
 describe('the tables of the documents', () => {
+  it('have the states of a record as the code runs them', () => {
+    const [, section = ''] = read('docs/payments.md').split('### States of a record\n')
+    const [table = ''] = section.trim().split('\n\n')
+    const lines = table.split('\n').filter((line) => !/^[|\s-]+$/.test(line))
+    const cells = lines.map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+    expect(cells).to.deep.equal(statesTable())
+  })
+
   it('have every variable of the environment, and no other', () => {
     const variables = [...read('agent/service/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(
       ([, name = '']) => name,

@@ -13,24 +13,22 @@ import {
 } from '../operation/outcome.ts'
 import { failedResponse } from '../payment/recorded-payment.ts'
 import { withReceipt } from '../settlement/receipts.ts'
+import { STATE_RULES } from '../settlement/states.ts'
 
 /** What the steps of a sale return. `perform` adds the quote to a 402. */
 export type SaleOutcome = Outcome | PaymentRefused
 
-export function recordOutcome(record: ResponseRecord): SaleOutcome {
-  switch (record.state) {
-    case 'settled':
-    case 'confirmed':
+/** `waitMs`: the time until a retry reads the chain again. */
+export function recordOutcome(record: ResponseRecord, waitMs = 0): SaleOutcome {
+  const { buyer } = STATE_RULES[record.state]
+  switch (buyer) {
+    case 'answer':
       return storedAnswer(record)
-    case 'refused':
-    case 'rejected':
-      return settlementFailed(record, 'settlement_refused')
-    case 'expired':
-      return settlementFailed(record, 'authorization_expired')
-    case 'prepared':
-    case 'settling':
-    case 'unknown':
-      return outcomeUnknown()
+    case 'outcome_unknown':
+      return outcomeUnknown(waitMs)
+    case 'settlement_refused':
+    case 'authorization_expired':
+      return settlementFailed(record, buyer)
   }
 }
 
@@ -38,7 +36,6 @@ function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentR
   return { ...refusedPayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
 }
 
-/** `waitMs`: the time until a retry reads the chain again. */
 export function outcomeUnknown(waitMs = 0): Refused {
   return refused({
     code: 'payment_outcome_unknown',

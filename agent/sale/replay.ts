@@ -1,5 +1,5 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
-import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { refused } from '../operation/outcome.ts'
 import { isBoundTo, type DecodedPayload } from '../payment/binding.ts'
@@ -8,6 +8,7 @@ import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { PaymentServices } from '../settlement/services.ts'
+import { STATE_RULES } from '../settlement/states.ts'
 import type { WaitLimit } from '../settlement/settle.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed, type SaleOutcome } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
@@ -15,8 +16,6 @@ import type { SaleContext } from './sale-context.ts'
 /** Reads of a record that another process settles: 20 s together, longer than most settlements. */
 const LOOKS_MAX = 20
 const LOOK_MS = 1_000
-/** The shortest time between two observations of a payment that is `rejected` or `expired`. */
-const ENDED_MS = 60_000
 
 type ReplayContext = Pick<SaleContext, 'payments' | 'paymentMutex'>
 
@@ -59,7 +58,7 @@ async function answer(context: ReplayContext, record: ResponseRecord, request: R
   const { payments } = context
   const { client } = request
   client.budget.refund()
-  if (!mayChange(record)) {
+  if (STATE_RULES[record.state].observeAfterMs === undefined) {
     const limited = client.budget.chargeReplay(Buffer.byteLength(record.body))
     return limited ?? replayRecord(payments, record, request)
   }
@@ -118,20 +117,13 @@ async function replayRecord(
   if (!isBoundTo(record, payload)) return refuseOther(record, payload)
   let current = await waitForOtherProcess(payments, record, waitLimit)
   if (!current) return outcomeUnknown()
-  const intervalMs = isOpen(current.state) ? undefined : ENDED_MS
-  const waitMs = mayChange(current) ? payments.recentAttempts.waitMs(current.identity, intervalMs) : 0
-  if (mayChange(current) && waitMs === 0) {
+  const waitMs = payments.recentAttempts.waitMs(current)
+  if (waitMs === 0) {
     // Abandons the attempt of a process that has died. The reconciler then settles the record too.
-    if (isStarted(current.state)) current = await advanceOrReload(payments, current, { state: 'unknown' })
+    if (STATE_RULES[current.state].isAttempt) current = await advanceOrReload(payments, current, { state: 'unknown' })
     current = await reconcile(payments, current, { cause: 'request', waitLimit })
   }
-  if (isOpen(current.state)) return outcomeUnknown(waitMs)
-  return recordOutcome(await addMissingReceipt(payments, current))
-}
-
-/** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */
-function mayChange({ state }: ResponseRecord): boolean {
-  return isOpen(state) || isVoid(state)
+  return recordOutcome(await addMissingReceipt(payments, current), waitMs)
 }
 
 /**

@@ -2,11 +2,12 @@
  * Decides what happens to a record by what the chain shows of its payment. Pure, so that a sale, a retry, the
  * reconciler and the operator decide alike.
  */
-import type { RecordState, ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
 import type { NonceUse } from './chain/chain.ts'
 import type { TransferTrial } from './chain/token.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
+import { isDenial, STATE_RULES, type Action, type ChainStatus } from './states.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { isSameAddress } from '../payment/accounts.ts'
 
@@ -27,27 +28,6 @@ export type NonceState =
    * transfer is tried for a payment that awaits its refusal.
    */
   { nonce: 'free'; time: bigint; finalTime: bigint; trial?: TransferTrial | undefined } | NonceUse
-
-export const CHAIN_STATUSES = [
-  /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
-  'paid',
-  /** `paid` in a final block. */
-  'paid_final',
-  /** The nonce was cancelled or used by another transfer. A reorganisation could still undo that. */
-  'spent',
-  /** `spent` in a final block. */
-  'spent_final',
-  /** The nonce is free, and there is enough time to settle. */
-  'free',
-  /** The nonce is free and it is too late to settle, but no final block is past `validBefore`. */
-  'expiring',
-  /** The nonce is free in a final block past `validBefore`, so it can never be used. */
-  'expired_final',
-  /** The chain gives no answer that counts. */
-  'unclear',
-] as const
-
-type ChainStatus = (typeof CHAIN_STATUSES)[number]
 
 interface AuthorizedPayment {
   authorization: TransferAuthorization
@@ -88,48 +68,6 @@ export function isPayment(nonceState: NonceState, { authorization, requirements 
 /** What triggered a decision: a request of the buyer or the operator, or the reconciler. */
 export type Cause = 'request' | 'reconciler'
 
-/** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
-type Action = 'wait' | 'settle' | 'reopen' | 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
-
-type ActionsByChainStatus = Record<ChainStatus, Action>
-
-const OPEN: ActionsByChainStatus = {
-  paid: 'settled',
-  paid_final: 'settled',
-  spent: 'wait',
-  spent_final: 'rejected',
-  free: 'settle',
-  expiring: 'wait',
-  expired_final: 'expired',
-  unclear: 'wait',
-}
-const SETTLED: ActionsByChainStatus = {
-  paid: 'wait',
-  paid_final: 'confirmed',
-  spent: 'reopen',
-  spent_final: 'reopen',
-  free: 'reopen',
-  expiring: 'reopen',
-  expired_final: 'reopen',
-  unclear: 'wait',
-}
-const ENDED = Object.fromEntries(CHAIN_STATUSES.map((chainStatus) => [chainStatus, 'wait'])) as ActionsByChainStatus
-/** A retry finds the transfer of a payment that seemed not to be paid. */
-const VOID: ActionsByChainStatus = { ...ENDED, paid: 'settled', paid_final: 'settled' }
-
-const ACTIONS: Record<RecordState, ActionsByChainStatus> = {
-  prepared: OPEN,
-  settling: OPEN,
-  /** Settled without a retry: the client was told to keep the payment, and a transfer may be pending. */
-  unknown: OPEN,
-  /** Never settled again, because the buyer was told to sign again. A transfer that appears on chain still counts. */
-  refused: { ...OPEN, free: 'wait' },
-  settled: SETTLED,
-  confirmed: ENDED,
-  rejected: VOID,
-  expired: VOID,
-}
-
 interface Decided {
   record: ResponseRecord
   nonceState: NonceState
@@ -141,7 +79,7 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
   const { state, refused_at = '', updated_at } = record
   const { payment, requirements } = recordedPayment(record)
   const { authorization } = payment.payload
-  const action = ACTIONS[state][interpretNonce({ nonceState, authorization, requirements, now })]
+  const action = STATE_RULES[state].moves[interpretNonce({ nonceState, authorization, requirements, now })]
   if (awaitsRefusal(record) && nonceState.nonce === 'free' && nonceState.time < BigInt(authorization.validBefore)) {
     const { trial } = nonceState
     if (trial === undefined || !isShownAfter(Date.parse(refused_at), nonceState)) return 'wait'
@@ -160,11 +98,6 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
     default:
       return action
   }
-}
-
-/** Whether the action leaves the payment unpaid. One observation can come from a fork, so two must agree. */
-export function isDenial(action: Action): action is 'refused' | 'reopen' | 'rejected' | 'expired' {
-  return action === 'refused' || action === 'reopen' || action === 'rejected' || action === 'expired'
 }
 
 /** Whether the payment would end without an answer if the observed block were final. */

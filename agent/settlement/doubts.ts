@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { updateDocument } from '../../store/log/documents.ts'
-import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { isPaid } from '../../store/log/states.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 
 /** The time after which a process knows what another one has noted. */

@@ -3,7 +3,8 @@
  * receipt.
  */
 import { decodeJwt } from 'jose'
-import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { isPaid } from '../../store/log/states.ts'
 import { canonicalJson } from '../../base/canonical.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'

@@ -4,12 +4,11 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Timer } from '../../base/runtime.ts'
-import { isStarted, type Lease, type ResponseRecord } from '../../store/log/record.ts'
+import type { Lease, ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { CALL_MS_MAX } from './rpc/time-limits.ts'
+import { STATE_RULES } from './states.ts'
 
-/** Between two observations for retries of a payment: the time between two blocks of Base. */
-const RETRY_MS = 2_000
 /** Bounds the memory. More than the open payments of half a day at the default rate limit. */
 const PAYMENTS_MAX = 100_000
 /** Longer than most settlements, which therefore write no renewal. */
@@ -61,7 +60,7 @@ export class RecentAttempts {
   /** Whether this or another process may still be settling the record. */
   isInProgress(record: ResponseRecord): boolean {
     const { state, lease } = record
-    if (!isStarted(state) || !lease) return false
+    if (STATE_RULES[state].isAttempt !== true || !lease) return false
     const key = keyOf(record)
     if (this.#running.has(key)) return true
     const seen = this.#seen.get(key)
@@ -73,10 +72,11 @@ export class RecentAttempts {
     return now - since < lease.duration_ms
   }
 
-  /** The time until a retry may observe the payment. 0 if it may now. */
-  waitMs(identity: string, intervalMs = RETRY_MS): number {
+  /** The time until a retry may observe the payment. 0 if it may now. Undefined if no retry observes it. */
+  waitMs({ identity, state }: ResponseRecord): number | undefined {
+    const { observeAfterMs } = STATE_RULES[state]
     const observedAt = this.#observedAt.get(identity) ?? -Infinity
-    return Math.max(0, observedAt + intervalMs - this.#options.monotonic())
+    return observeAfterMs && Math.max(0, observedAt + observeAfterMs - this.#options.monotonic())
   }
 
   noteObserved(identity: string): void {

@@ -1,7 +1,9 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
-import { isFinal, type FirstDenial, type ResponseRecord } from '../../store/log/record.ts'
+import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
+import { isFinal } from '../../store/log/states.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { decide, endsOnceFinal, isDenial, type Cause } from './decide.ts'
+import { decide, endsOnceFinal, type Cause } from './decide.ts'
+import { isDenial } from './states.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
 import { judgeDenial } from './judge-denial.ts'
 import type { PaymentServices } from './services.ts'

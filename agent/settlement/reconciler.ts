@@ -3,7 +3,8 @@
  * the buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
 import { LRUCache } from 'lru-cache'
-import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { isFinal } from '../../store/log/states.ts'
 import { countOpen } from '../../store/log/responses.ts'
 import type { Timer } from '../../base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'

@@ -2,13 +2,8 @@
  * Writes what was decided to the record. Every write is a compare-and-set, because another process may change the
  * record.
  */
-import {
-  isVoid,
-  TRANSITIONS,
-  type RecordChange,
-  type RecordState,
-  type ResponseRecord,
-} from '../../store/log/record.ts'
+import type { RecordChange, ResponseRecord } from '../../store/log/record.ts'
+import { isVoid, mayFollow, type RecordState } from '../../store/log/states.ts'
 import type { Observation } from './chain/observe.ts'
 import type { NonceState } from './decide.ts'
 import { settledResponse } from '../payment/recorded-payment.ts'
@@ -63,17 +58,13 @@ export async function recordPaid(
   if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
   let current = record
   // Another process can change the record meanwhile. If it made it void, only a later observation counts.
-  while (mayBecome(current.state, step.state) && isVoid(current.state) === isVoid(record.state))
+  while (mayFollow(current.state, step.state) && isVoid(current.state) === isVoid(record.state))
     // A receipt that is stored meanwhile may have been delivered, so it stays.
     current = await advanceOrReload(recorder, current, {
       ...step,
       receipt: await receiptFor(recorder, current, transaction),
     })
   return current
-}
-
-function mayBecome(state: RecordState, next: RecordState): boolean {
-  return (TRANSITIONS[state] as readonly RecordState[]).includes(next)
 }
 
 /** Advances a record, or returns the current record if another process changed it first. */

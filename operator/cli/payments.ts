@@ -66,7 +66,12 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .action(async (identity: string) => {
       await using log = await openLog()
       const record = await tryRead(log, identity.toLowerCase())
-      const text = record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt'
+      const { describeRetry } = await import('../../agent/settlement/states.ts')
+      const { STATES } = await import('../../store/log/states.ts')
+      const explain = ({ state }: ResponseRecord) => ({ meaning: STATES[state].meaning, retry: describeRetry(state) })
+      const text = record
+        ? JSON.stringify({ ...withoutSecrets(record), ...explain(record) }, null, 2)
+        : 'the record does not exist or is corrupt'
       text.split('\n').forEach(print)
       finish(record !== undefined)
     })

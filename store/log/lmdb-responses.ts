@@ -27,18 +27,15 @@ import {
   decodeProgress,
   encodeProgress,
   encodeRecord,
-  isFinal,
-  isIdFree,
   isVersion,
   NEW_VERSION,
   otherKey,
-  UNFINISHED_STATES,
   withProgress,
   type Claim,
   type RecordChange,
-  type RecordState,
   type ResponseRecord,
 } from './record.ts'
+import { isFinal, isIdFree, OPEN_STATES, type RecordState } from './states.ts'
 import { MOVED, PART, type LogPart, type MoveSource } from './move.ts'
 import type { CountQuery, DocumentVersion, LogPage, LogQuery } from './responses.ts'
 
@@ -118,7 +115,7 @@ export class LmdbResponseLog implements MoveSource {
     }
     const { after, dueBefore, dueAfter } = query
     const from = after ?? dueAfter?.toISOString() ?? ''
-    const keys = UNFINISHED_STATES.flatMap((state) => {
+    const keys = OPEN_STATES.flatMap((state) => {
       const end = dueBefore ? `${state}:${dueBefore.toISOString()}` : `${state};`
       return [...unfinished.keys({ start: `${state}:${from}`, exclusiveStart: true, end, limit: max })]
     })
@@ -127,7 +124,7 @@ export class LmdbResponseLog implements MoveSource {
     return { identities: this.#identitiesAt(byTime), next: last && timeIn(last) }
   }
 
-  async count({ states = UNFINISHED_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
+  async count({ states = OPEN_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
     const { unfinished } = this.#ranges
     return new Map(
       states.map((state) => {

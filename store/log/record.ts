@@ -1,4 +1,5 @@
-/** A record of the response log: its states, their transitions and its encoding. */
+/** A record of the response log, its changes and its encoding. */
+import { isFinal, isPaid, mayFollow, type RecordState } from './states.ts'
 import { CorruptRecordError, decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
 
 export type Claim =
@@ -7,29 +8,6 @@ export type Claim =
   | { kind: 'taken'; record: ResponseRecord }
   /** The document has another revision. Nothing was written. */
   | { kind: 'outdated' }
-
-/** The allowed next states of each state. */
-export const TRANSITIONS = {
-  /** The response is stored and its first settlement may have begun. Its outcome is not known. */
-  prepared: ['settled', 'unknown', 'rejected', 'expired'],
-  /** A further settlement may have begun. Its outcome is not known. */
-  settling: ['settled', 'unknown'],
-  unknown: ['settling', 'settled', 'refused', 'rejected', 'expired'],
-  /**
-   * The facilitator reported success, or a block that is not final contains the transfer. Audited until it is final.
-   */
-  settled: ['confirmed', 'unknown'],
-  /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
-  refused: ['settled', 'rejected', 'expired'],
-  confirmed: [],
-  /** The transfer can still be found, by a retry. */
-  rejected: ['settled'],
-  expired: ['settled'],
-} as const satisfies Record<string, readonly string[]>
-
-export const RECORD_STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
-
-export type RecordState = (typeof RECORD_STATES)[number]
 
 /** The first observation of any process that showed a payment as not paid, until another one agrees or disagrees. */
 export interface FirstDenial {
@@ -118,41 +96,12 @@ export function isVersion(record: Omit<RecordVersion, 'identity'>, from: RecordV
   return record.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
 }
 
-export const UNFINISHED_STATES = RECORD_STATES.filter((state) => !isFinal(state))
-
-/** Whether a final block has decided the payment. */
-export function isFinal(state: RecordState): boolean {
-  return state === 'confirmed' || isVoid(state)
-}
-
-/** Whether, by the chain, the payment has transferred no money and never can. */
-export function isVoid(state: RecordState): boolean {
-  return state === 'rejected' || state === 'expired'
-}
-
-/** Whether another payment may take the payment id: the buyer was told to sign again. */
-export function isIdFree(state: RecordState): boolean {
-  return state === 'refused' || isVoid(state)
-}
-
-export function isStarted(state: RecordState): boolean {
-  return state === 'prepared' || state === 'settling'
-}
-
-export function isOpen(state: RecordState): boolean {
-  return isStarted(state) || state === 'unknown'
-}
-
-export function isPaid(state: RecordState): boolean {
-  return state === 'settled' || state === 'confirmed'
-}
-
 /** @throws if only a defect of the caller can cause this transition */
-export function checkTransition({ state, receipt: current }: RecordVersion, change: RecordChange): void {
+export function checkTransition({ state, receipt }: RecordVersion, change: RecordChange): void {
   const next = change.state
-  const isReceipt = isPaid(state) && current === undefined && change.receipt !== undefined
+  const isReceipt = isPaid(state) && receipt === undefined && change.receipt !== undefined
   const isNote = !isFinal(state) && NOTES.some((name) => name in change)
-  const isAllowed = state === next ? isReceipt || isNote : (TRANSITIONS[state] as readonly RecordState[]).includes(next)
+  const isAllowed = state === next ? isReceipt || isNote : mayFollow(state, next)
   if (!isAllowed) throw new Error(`A ${state} record cannot become ${next}`)
 }
 

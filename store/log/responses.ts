@@ -5,7 +5,8 @@
  * compare-and-set. The promise of a write resolves when it is on disk.
  */
 import type { LogDocument } from './documents.ts'
-import type { Claim, RecordChange, RecordState, ResponseRecord } from './record.ts'
+import type { Claim, RecordChange, ResponseRecord } from './record.ts'
+import type { RecordState } from './states.ts'
 
 /** A document as it was read. */
 export interface DocumentVersion {

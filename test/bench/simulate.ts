@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { RECORD_STATES, TRANSITIONS } from '../../store/log/record.ts'
+import { RECORD_STATES, STATES } from '../../store/log/states.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
 import { print } from './report.ts'
@@ -18,7 +18,7 @@ const BATCH = 500
 /** Every change of a record, as the simulated log counts it. */
 const CHANGES: readonly string[] = [
   'none -> prepared',
-  ...RECORD_STATES.flatMap((state) => TRANSITIONS[state].map((next) => `${state} -> ${next}`)),
+  ...RECORD_STATES.flatMap((state) => STATES[state].next.map((next) => `${state} -> ${next}`)),
 ]
 
 /** Seen less than ten times in 500 seeds. Shorter runs need not have them. */

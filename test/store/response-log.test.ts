@@ -2,14 +2,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreError } from '../../store/files/environment.ts'
-import {
-  isFinal,
-  RECORD_STATES,
-  TRANSITIONS,
-  type Claim,
-  type RecordState,
-  type ResponseRecord,
-} from '../../store/log/record.ts'
+import type { Claim, ResponseRecord } from '../../store/log/record.ts'
+import { isFinal, RECORD_STATES, mayFollow, type RecordState } from '../../store/log/states.ts'
 import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { updateDocument } from '../../store/log/documents.ts'
@@ -108,7 +102,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
             (moved) => moved?.state,
             () => 'rejects',
           )
-          const isAllowed = (TRANSITIONS[from] as readonly RecordState[]).includes(to)
+          const isAllowed = mayFollow(from, to)
           expect(outcome, to).to.equal(isAllowed ? to : 'rejects')
           expect((await log.read(record.identity))?.state).to.equal(isAllowed ? to : from)
         }

@@ -3,15 +3,12 @@ import type { StoredDocument } from '../../store/log/documents.ts'
 import {
   applyChange,
   checkTransition,
-  isFinal,
-  isIdFree,
   isVersion,
-  UNFINISHED_STATES,
   type Claim,
   type RecordChange,
-  type RecordState,
   type ResponseRecord,
 } from '../../store/log/record.ts'
+import { isFinal, isIdFree, OPEN_STATES, type RecordState } from '../../store/log/states.ts'
 import type { CountQuery, DocumentVersion, LogPage, LogQuery, ResponseLog } from '../../store/log/responses.ts'
 
 /** The content of a log, which several logs can share. Each call takes effect at once. */
@@ -64,7 +61,7 @@ export class MemoryStore {
     return { identities, next: page.length < max ? undefined : page.at(-1) }
   }
 
-  count({ states = UNFINISHED_STATES, prefix = '' }: CountQuery = {}): Map<RecordState, number> {
+  count({ states = OPEN_STATES, prefix = '' }: CountQuery = {}): Map<RecordState, number> {
     const counts = new Map(states.map((state) => [state, 0]))
     for (const identity of this.#open) {
       const { state } = this.records.get(identity)!

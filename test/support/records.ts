@@ -1,6 +1,7 @@
 /** Complete records of the response log, for tests that need one in a certain state. */
 import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payment/terms.ts'
-import { isFinal, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { isFinal } from '../../store/log/states.ts'
 import { listOpen, type ResponseLog } from '../../store/log/responses.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { priceOf } from './operations.ts'

@@ -2,7 +2,8 @@
  * Measures what the service does: the calls of response log, facilitator and chain, the reports of failures, and each
  * request with a payment, which it describes in one log line. The measured parts contain no measurement.
  */
-import type { Claim, RecordState, ResponseRecord } from '../../../store/log/record.ts'
+import type { Claim, ResponseRecord } from '../../../store/log/record.ts'
+import type { RecordState } from '../../../store/log/states.ts'
 import type { Report } from '../../../base/runtime.ts'
 import type { Outcome, Refused } from '../../operation/outcome.ts'
 import { amountOf } from '../../payment/terms.ts'

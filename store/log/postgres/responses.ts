@@ -15,16 +15,13 @@ import {
   decodeRecord,
   encodeProgress,
   encodeRecord,
-  isFinal,
-  isIdFree,
   isVersion,
   otherKey,
-  UNFINISHED_STATES,
   type Claim,
   type RecordChange,
-  type RecordState,
   type ResponseRecord,
 } from '../record.ts'
+import { isFinal, isIdFree, OPEN_STATES, type RecordState } from '../states.ts'
 import type { LogPart, MoveTarget } from '../move.ts'
 import type { CountQuery, DocumentVersion, LogPage, LogQuery } from '../responses.ts'
 import type { Report } from '../../../base/runtime.ts'
@@ -205,7 +202,7 @@ class PostgresResponseLog implements MoveTarget {
     return { identities: rows.map((row) => row.identity), next }
   }
 
-  async count({ states = UNFINISHED_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
+  async count({ states = OPEN_STATES, prefix = '' }: CountQuery = {}): Promise<Map<RecordState, number>> {
     type Counted = { state: RecordState; count: number }
     const { rows } = await this.#query<Counted>(STATEMENTS.COUNT, [states, prefix])
     const counts = rows.map(({ state, count }) => [state, count] as const)
