@@ -6,7 +6,11 @@ type Registered = Company['registered_address']
 const COUNTIES =
   /^(?:(?:county|co\.?)\s)?(?:carlow|cavan|clare|cork|donegal|dublin|galway|kerry|kildare|kilkenny|laois|leitrim|limerick|longford|louth|mayo|meath|monaghan|offaly|roscommon|sligo|tipperary|waterford|westmeath|wexford|wicklow)$/i
 /** No town: the beginning or the end of a street address. */
-const STREET = /^[0-9]|^unit\b|\b(?:avenue|house|lane|park|quay|road|square|street|ave|rd|st)$/i
+const STREET =
+  /^[0-9]|^unit\b|\b(?:avenue|house|lane|park|quay|road|square|street|ave|rd|st)(?: (?:upper|lower|north|south|east|west))?$/i
+/** `Gorey Co Wexford` */
+const COUNTY_BEHIND = /(?<=\S) (?:county|co\.?) [a-z]+$/i
+const EIRCODE = /^[a-z][0-9][0-9w] ?[0-9a-z]{4}$/i
 const COUNTRY = /^(?:ireland|[eé]ire|republic of ireland)$/i
 
 /** The parts of the lines, each once: the register has `DUBLIN 2, DUBLIN 2, DUBLIN`. */
@@ -29,7 +33,9 @@ export const showAddress = ({ registered_address: address }: Pick<Company, 'regi
 
 /** The town or district: the last part without county and country, or the county behind a street alone. */
 export function placeOf({ registered_address: address }: Pick<Company, 'registered_address'>): string {
-  const parts = partsOf(address).filter((part) => !COUNTRY.test(part))
-  const [last = '', before = ''] = parts.toReversed()
-  return COUNTIES.test(last) && before !== '' && !STREET.test(before) ? before : last
+  const parts = partsOf(address).filter((part) => !COUNTRY.test(part) && !EIRCODE.test(part))
+  const isCounty = (part: string) => COUNTIES.test(part)
+  const town = parts.findLast((part) => !isCounty(part)) ?? ''
+  const county = parts.findLast(isCounty) ?? ''
+  return (STREET.test(town) && county) || town.replace(COUNTY_BEHIND, '') || county
 }

@@ -133,6 +133,8 @@ export const resultCells = ({ row, notes }: ListedRow, result: RowResult, option
 export function describeSheet({ sheet, sheets }: Table, hidden: number, all: string): string[] {
   return [
     ...(sheets.length > 1 ? [`The sheet ${sheet} is read, of ${sheets.join(', ').slice(0, SHEETS_SHOWN_MAX)}.`] : []),
-    ...(hidden > 0 ? [`${hidden} rows are hidden in the sheet and not bought. ${all}`] : []),
+    ...(hidden > 0
+      ? [`${hidden} ${hidden === 1 ? 'row is' : 'rows are'} hidden in the sheet and not bought. ${all}`]
+      : []),
   ]
 }

@@ -90,7 +90,7 @@ const DECIDED = 'decided by a person'
 const isDecided = ({ kind }: RowResult): boolean => kind === 'chosen' || kind === 'none'
 
 /** Why the row has its decision, in words. */
-function whyOf(result: RowResult): string {
+export function whyOf(result: RowResult): string {
   if (result.kind === 'empty') return ''
   if (result.kind === 'left') return result.isOpen ? 'a payment without an answer' : 'the run ended before this row'
   if (result.kind === 'refused') return refusalOf(result.code)
@@ -104,9 +104,18 @@ function whyOf(result: RowResult): string {
   return shown.join(' | ') || 'no company has such a name'
 }
 
+/** What is said of a row, in place of a request. */
+const REFUSED: Partial<Record<RefusalCode, string>> = {
+  company_not_found: 'no company has this number',
+  source_data_conflict: 'the register has several records with this number',
+  query_too_broad: 'too many companies have such a name',
+}
+
 /** A row that breaks the rules of the input has a note with the rule. */
 function refusalOf(code: RefusalCode): string {
   const { message, next } = REFUSALS[code]
+  const refused = REFUSED[code]
+  if (refused !== undefined) return refused
   return next === 'change_request' ? '' : message.replace(/\.$/, '')
 }
 

@@ -6,8 +6,7 @@ import { poorQuery } from '../poor-query.ts'
 import { outcomeOf } from '../library/purchase-state.ts'
 import { describeAnswer, PurchaseError } from '../library/purchase-error.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
-import { allowLater, button, create, paragraph } from './elements.ts'
-import { showPurchases } from './purchases.ts'
+import { allowLater, button, create, find, paragraph } from './elements.ts'
 import { buy, describe, MAX_AGE_SECONDS, resume, say } from './purchase.ts'
 import {
   askedByUrl,
@@ -28,6 +27,13 @@ import { findBought, readPurchases, type Bought } from './storage.ts'
 import { announce, present, withdraw } from './view.ts'
 import { listWallets } from './wallets.ts'
 import { MOMENT, usdc } from './words.ts'
+
+/** Shows the purchases in a document that has a place for them. */
+async function showPurchases(): Promise<void> {
+  if (!document.querySelector('#bought')) return
+  allowLater()
+  await (await import('./purchases.ts')).showPurchases()
+}
 
 /** Runs one purchase at a time in this document. */
 async function exclusively(work: () => Promise<void>): Promise<void> {
@@ -104,7 +110,8 @@ async function open(): Promise<void> {
   readForm()
   withdraw()
   say('')
-  if (shownFields().name === 'list') return void openLists()
+  for (const each of ['#go', '#terms']) find(each).hidden = false
+  if (shownFields().name === 'list') return (await loadLists()).openLists(exclusively)
   const { name, members } = readUrl()
   if (name === 'receipt') return showDay(members['day'] ?? '')
   const operation = askedByUrl()
@@ -125,9 +132,9 @@ async function showDay(day: string): Promise<void> {
   announce()
 }
 
-function openLists() {
+function loadLists() {
   allowLater()
-  return import('./lists.ts')
+  return import('./lists/lists.ts')
 }
 
 const isUnanswered = ({ outcome }: Bought): boolean => outcome.kind === 'unknown'
@@ -143,7 +150,7 @@ async function resumeAll(): Promise<void> {
 form.addEventListener('input', () => shownFields().name === 'list' || readForm())
 form.addEventListener('submit', (event) => {
   event.preventDefault()
-  if (shownFields().name === 'list') return void exclusively(async () => (await openLists()).press())
+  if (shownFields().name === 'list') return void exclusively(async () => void (await (await loadLists()).press()))
   const operation = readForm()
   if (operation) void submit(operation)
 })

@@ -8,7 +8,7 @@ import { amountOf, type Mode } from '../../agent/payment/terms.ts'
 import { operationDigest } from '../../base/canonical.ts'
 import { removeIgnorable } from '../../base/hidden.ts'
 import { find } from './elements.ts'
-import { usdc } from './words.ts'
+import { usdc, withoutTechnical } from './words.ts'
 
 export const { baseUrl, mode, account } = document.body.dataset as { baseUrl: string; mode: Mode; account: string }
 export const priceOfName = (name: string): number =>
@@ -34,9 +34,6 @@ export function readUrl(): { name: string; members: Members } {
   return { name: operation, members }
 }
 
-/** What a person who types need not know of a rule. */
-const TECHNICAL = /ASCII | (?:before|after) normalisation/g
-
 /** An operation with its members as typed texts: valid, or with the rule that they break. */
 export function parseTyped(name: string, members: Members) {
   const definition = SINGLE_OPERATIONS.find((each) => each.name === name)
@@ -44,8 +41,7 @@ export function parseTyped(name: string, members: Members) {
   return {
     definition,
     operation: parsed?.kind === 'valid' ? parsed.operation : undefined,
-    fault:
-      parsed?.kind === 'invalid' ? { ...parsed.fault, rule: parsed.fault.rule.replaceAll(TECHNICAL, '') } : undefined,
+    fault: parsed?.kind === 'invalid' ? { ...parsed.fault, rule: withoutTechnical(parsed.fault.rule) } : undefined,
   }
 }
 

@@ -27,12 +27,12 @@ function nameView(): void {
   document.title = heading ? `${heading} – Irish company records` : TITLE
 }
 
-/** Moves the focus to the heading of a new answer, and says it. */
-export function announce(): void {
+/** Moves the focus to the heading of a new answer, and says it. `more`: what else is said. */
+export function announce(more = ''): void {
   const heading = place.querySelector('h1')
   heading?.setAttribute('tabindex', '-1')
   heading?.focus()
-  find('#announced').textContent = heading?.textContent ?? ''
+  find('#announced').textContent = [heading?.textContent, more].filter(Boolean).join(': ')
 }
 
 /** Keeps the focus: a choice in a list renders all its controls again. */

@@ -1,16 +1,21 @@
 /** The command that a record offers to copy. */
 
-interface Offered {
-  number: string
+/** The service of a copied command, and who pays. */
+export interface OfferedService {
   baseUrl: string
   mode: string
   /** The test account of the sandbox, whose key is the default of the commands in a checkout. Else empty. */
   account: string
 }
 
-export function watchCommand({ number, baseUrl, mode, account }: Offered): string {
-  const program = account === '' ? 'irish-company-agent-client' : 'npm run --silent client --'
-  const key = account === '' ? ' --key-file buyer.key' : ''
+/** The program of a command, and its last options. */
+export const clientWords = ({ baseUrl, mode, account }: OfferedService) => ({
+  program: account === '' ? 'irish-company-agent-client' : 'npm run --silent client --',
+  service: `--url ${baseUrl} --mode ${mode}${account === '' ? ' --key-file buyer.key' : ''}`,
+})
+
+export function watchCommand({ number, ...offered }: OfferedService & { number: string }): string {
+  const { program, service } = clientWords(offered)
   return `printf 'Number\\n${number}\\n' > watch.csv
-${program} watch watch.csv --column Number --state watch.json --max-total 1.00 --url ${baseUrl} --mode ${mode}${key}`
+${program} watch watch.csv --column Number --state watch.json --max-total 1.00 ${service}`
 }

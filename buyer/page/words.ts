@@ -38,3 +38,8 @@ export const toWords = (text: string): string =>
   text
     .replaceAll(DATE, (date) => (Number.isNaN(Date.parse(date)) ? date : showDay(date)))
     .replaceAll(/[a-z]+_[a-z_]+/g, (code) => code.replaceAll('_', ' '))
+
+/** What a person who types need not know of a rule. */
+const TECHNICAL = /ASCII | (?:before|after) normalisation/g
+
+export const withoutTechnical = (rule: string): string => rule.replaceAll(TECHNICAL, '')

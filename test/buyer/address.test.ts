@@ -12,6 +12,12 @@ const CASES: [lines: string[], shown: string, place: string][] = [
   [['UNIT 4', 'CO. CORK'], 'UNIT 4, CO. CORK', 'CO. CORK'],
   [['LONDON', 'UNITED KINGDOM'], 'LONDON, UNITED KINGDOM', 'UNITED KINGDOM'],
   [['DUBLIN ROAD', 'DUBLIN'], 'DUBLIN ROAD, DUBLIN', 'DUBLIN'],
+  [['Newport', 'MAYO, Ireland'], 'Newport, MAYO, Ireland', 'Newport'],
+  [['Shannon', 'Co. Clare, CLARE, Ireland'], 'Shannon, Co. Clare, CLARE, Ireland', 'Shannon'],
+  [['SLANE, CO. MEATH', 'C15 R6H6', 'MEATH'], 'SLANE, CO. MEATH, C15 R6H6, MEATH', 'SLANE'],
+  [['Lumina', 'Gorey Co Wexford, WEXFORD'], 'Lumina, Gorey Co Wexford, WEXFORD', 'Gorey'],
+  [['DORSET STREET UPPER', 'DUBLIN'], 'DORSET STREET UPPER, DUBLIN', 'DUBLIN'],
+  [['6 Suffolk Street', ', Ireland'], '6 Suffolk Street, Ireland', '6 Suffolk Street'],
   [['IRELAND'], 'IRELAND', ''],
   [[], '', ''],
 ]

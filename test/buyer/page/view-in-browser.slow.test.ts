@@ -64,12 +64,21 @@ describe('the page in a browser', () => {
     await pay()
     await sold(shown)
   }
-  const typeList = async () => {
+  const openList = async () => {
     await open('/?operation=list')
     await seen('#intro', /list/)
     await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
-    await page.fill('#lines', 'Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t')
+  }
+  const typeList = async (more = '') => {
+    await openList()
+    await page.fill('#lines', `Supplier\tCRO\nPlain Fixture Ltd\t\n\t00000000\nx\t\nNothing Of The Kind\t${more}`)
     await seen('#answer', /signature/)
+  }
+  const decide = async () => {
+    await typeList('\nTwin Fixture Ltd\t')
+    await pay()
+    await seen('.summary', /1 to decide/)
+    await page.getByRole('button', { name: 'Decide 1 row' }).click()
   }
   const withoutWallet = async (method: string, shown: RegExp) => {
     await addWallet({ [method]: () => new Promise(() => undefined) })
@@ -116,12 +125,18 @@ describe('the page in a browser', () => {
       await open()
       await seen('#bought', /Paid/)
     },
-    'a list': typeList,
+    'a list': () => typeList(),
     'a bought list': () =>
       typeList()
         .then(() => pay())
-        .then(() => sold(/rows of/))
-        .then(openAll),
+        .then(() => seen('.summary', /matched/)),
+    'a decision of a list': decide,
+    'a decided list': () => decide().then(() => page.keyboard.press('0')),
+    'a list that is too long': async () => {
+      await openList()
+      await page.fill('#lines', `Supplier\n${'Foo Ltd\n'.repeat(1_001)}`)
+      await seen('#answer', /1,001/)
+    },
     'a quote': () => open('/api/v1/search?q=sample%20trading'),
     'an unknown path': () => open('/nothing'),
     'the guide': () => open('/docs'),
