@@ -87,12 +87,14 @@ async function settleOnce(
     const cause = settlement.kind === 'unclear' ? settlement.cause : undefined
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
   }
-  // The nonce of a disputed sale may have paid before, so that only its transfer on chain counts.
-  else if (start?.isDisputed !== true && !(await isDoubted(payments, record)))
+  // The nonce of a disputed sale may have paid before, and the token makes no transfer from `validBefore` on, so that
+  // only a transfer on chain counts.
+  else if (start?.isDisputed !== true && !hasEnded(payments, record, start) && !(await isDoubted(payments, record)))
     return recordPaid(payments, record, settlement.transaction, progress)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
-    const refusal = { state: 'unknown', ...progress, refused_at: refusalTime(payments, start) } as const
+    const refusedAt = new Date(latestTime(payments, start)).toISOString()
+    const refusal = { state: 'unknown', ...progress, refused_at: refusedAt } as const
     const current = await advanceOrReload(payments, record, refusal)
     const decision = await awaitDecision(payments, current, waitLimit)
     return decision ? recordDecision(payments, current, decision) : current
@@ -112,13 +114,17 @@ function isDoubted({ doubts, report }: PaymentServices, record: ResponseRecord):
   })
 }
 
-/**
- * A block after this time shows whether the refusal is true. The chain may be ahead of the local clock, so its time
- * counts too.
- */
-function refusalTime({ now, monotonic }: PaymentServices, { observation, observedAt }: SaleStart): string {
-  const chainTime = Number(observation.time) * 1000 + (monotonic() - observedAt)
-  return new Date(Math.max(now().getTime(), chainTime)).toISOString()
+/** Whether the authorization is past `validBefore` now. */
+function hasEnded(payments: PaymentServices, record: ResponseRecord, start: SaleStart | undefined): boolean {
+  const { validBefore } = recordedPayment(record).payment.payload.authorization
+  return latestTime(payments, start) >= Number(validBefore) * 1000
+}
+
+/** The local time in milliseconds, or that of the chain if it is ahead: a later block shows what is true now. */
+function latestTime({ now, monotonic }: PaymentServices, start: SaleStart | undefined): number {
+  if (!start) return now().getTime()
+  const { observation, observedAt } = start
+  return Math.max(now().getTime(), Number(observation.time) * 1000 + (monotonic() - observedAt))
 }
 
 /**

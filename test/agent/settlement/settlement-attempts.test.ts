@@ -104,6 +104,42 @@ describe('the settlements of an unknown payment', () => {
     })
   })
 
+  describe('whose success arrives late', () => {
+    const END = 16
+    const reply = async (milliseconds: number, isOnChain = false) => {
+      const start = Math.floor(Date.now() / 1000) * 1000
+      sale.now = () => new Date(start)
+      sale.script.settle = async (payload) => {
+        sale.now = () => new Date(start + END * 1000 + milliseconds)
+        return settledReply(payload)
+      }
+      const payment = await signedPayment({ authorization: { validBefore: String(start / 1000 + END) } })
+      const { from, to, value } = payment.payload.authorization
+      const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
+      if (isOnChain) sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
+      return { payment, outcome: codeOf(await sale.lookup(payment)) }
+    }
+
+    it('[5.7.3] is an answer before `validBefore` without another observation', async () => {
+      sale.script.nonceState = () => Promise.reject(new Error('not needed'))
+      expect((await reply(-1)).outcome).to.equal('answer')
+      expect(sale.count('nonceState')).to.equal(0)
+    })
+
+    it('[5.7.3] is no answer from `validBefore` on while the chain has no transfer', async () => {
+      for (const milliseconds of [0, 500]) {
+        const { payment, outcome } = await reply(milliseconds)
+        expect(outcome).to.equal(UNKNOWN)
+        expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+      }
+    })
+
+    it('[5.7.3] is an answer from `validBefore` on if the chain has the transfer', async () => {
+      expect((await reply(500, true)).outcome).to.equal('answer')
+      expect(sale.count('nonceState')).to.equal(1)
+    })
+  })
+
   describe('and the observations of the chain for its retries', () => {
     let payment: WirePayment
     let start: number
