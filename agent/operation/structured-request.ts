@@ -6,6 +6,7 @@ import { lookup } from './lookup.ts'
 import { inputRefusal, parseOperation, type Operation, type Operations } from './operation.ts'
 import { refused, type Refused } from './outcome.ts'
 import { resolve } from './resolve.ts'
+import { namesCompany, readTypedNumber } from './typed-number.ts'
 
 /** The schema of the operation checks the input. */
 const structuredRequestSchema = z.strictObject({ operation: z.string(), input: z.unknown() })
@@ -27,7 +28,7 @@ export function parseStructuredRequest(data: unknown, operations: Operations): P
 /** Of a text that is taken for a name. */
 const NAME_CHARACTERS_MAX = 160
 
-/** The operation of a text that is one as JSON, a company number, or a name that ends in a legal form. */
+/** The operation of a text that is one as JSON, a company number as people type it, or a name with a legal form. */
 export function operationInText(text: string, operations: Operations): Operation | undefined {
   const data = dataInText(text.trim())
   if (data === undefined) return undefined
@@ -41,6 +42,8 @@ function dataInText(text: string): unknown {
     return read.kind === 'valid' ? read.value : undefined
   }
   if (text.length > NAME_CHARACTERS_MAX) return undefined
-  if (/^[0-9]+$/.test(text)) return { operation: lookup.name, input: { company_number: text } }
+  const typed = readTypedNumber(text)
+  const number = typed && namesCompany(typed) ? typed.digits : text
+  if (/^[0-9]+$/.test(number)) return { operation: lookup.name, input: { company_number: number } }
   return parseName(text).suffix === '' ? undefined : { operation: resolve.name, input: { name: text } }
 }

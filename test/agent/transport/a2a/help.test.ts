@@ -23,6 +23,10 @@ describe('[4.5.2] the help for a text', () => {
   for (const [text, operation, input, price] of [
     ['100001', 'lookup', { company_number: '100001' }, '0.001'],
     [' 00000000\n', 'lookup', { company_number: '00000000' }, '0.001'],
+    ['CRO 335801', 'lookup', { company_number: '335801' }, '0.001'],
+    ['Company No. 1234', 'lookup', { company_number: '1234' }, '0.001'],
+    ['335,801', 'lookup', { company_number: '335801' }, '0.001'],
+    ['12', 'lookup', { company_number: '12' }, '0.001'],
     ['Alpha Sample Trading Ltd', 'resolve', { name: 'Alpha Sample Trading Ltd' }, '0.002'],
     ['Ó Néill & Sons <b> Teo.', 'resolve', { name: 'Ó Néill & Sons <b> Teo.' }, '0.002'],
     [`${'a'.repeat(156)} Ltd`, 'resolve', { name: `${'a'.repeat(156)} Ltd` }, '0.002'],
@@ -46,6 +50,10 @@ describe('[4.5.2] the help for a text', () => {
 
   for (const text of [
     'look up 100001',
+    'No. 57',
+    '1,234',
+    'CRO 335801 and 335802',
+    '+353 1 234 5678',
     '1'.repeat(21),
     `${'a'.repeat(157)} Ltd`,
     'Ltd',
