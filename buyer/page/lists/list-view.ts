@@ -9,6 +9,9 @@ import { describeSummary, nextUndecided, showRow, summarise, type KnownRow, type
 import { addStep, updateList } from './change-list.ts'
 import type { StoredList } from './stored-list.ts'
 
+/** The address of the receipt, below that of the list. */
+export const RECEIPT = '#receipt'
+
 /** What is stored for a list. */
 export interface ListState {
   rows: readonly KnownRow[]
@@ -93,6 +96,7 @@ export function createListView(
       decideNext,
       button('Save as .xlsx', download('xlsx')),
       button('Save as .csv', download('csv')),
+      link(RECEIPT, 'Receipt for the books'),
       link('/?operation=list', 'New list'),
     ]),
     decider.element,

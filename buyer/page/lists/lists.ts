@@ -30,7 +30,7 @@ import {
   untilBack,
   type Ended,
 } from './buying.ts'
-import { createListView, type ListView } from './list-view.ts'
+import { createListView, RECEIPT, type ListView } from './list-view.ts'
 import {
   askHeader,
   chooseEncoding,
@@ -302,6 +302,7 @@ function offerContinue(shown: OpenedList, plan: Plan, { verb = 'Continue' } = {}
 function showOpened(shown: OpenedList): void {
   opened = shown
   const { view, scroll } = shown
+  if (location.hash === RECEIPT) return void showReceipt(shown)
   const number = location.hash.slice(1)
   const record = number === '' ? undefined : findRecord(view.rows, number)
   if (record) {
@@ -320,6 +321,16 @@ function showOpened(shown: OpenedList): void {
   present(view.element)
   scrollTo(0, scroll)
   if (scroll === 0) announce(view.summary())
+}
+
+async function showReceipt({ id, stored }: OpenedList): Promise<void> {
+  const { showBooks } = await import('../books.ts')
+  const batches = new Set((await readStored(id))?.batches)
+  const purchases = (await readPurchases()).filter(({ name }) => batches.has(name))
+  showBooks(stored.name, purchases)
+  hideButton()
+  scrollTo(0, 0)
+  announce()
 }
 
 async function showPaid({ provenance, purchase }: ListedRecord): Promise<void> {
