@@ -1,5 +1,5 @@
 /**
- * Judges the column of the company numbers by the first payment of a list, so that a wrong column costs one payment.
+ * Judges the column of the company numbers by the first payments of a list, so that a wrong column costs few.
  * Runs in browsers too.
  */
 import type { Operation } from '../../agent/operation/operation.ts'
@@ -8,19 +8,24 @@ import type { Plan, PlannedRow } from './plan.ts'
 import { rowKey } from './purchased-rows.ts'
 import { isNumbered, isUnknownNumber, type RowResult } from './rows.ts'
 
+/** The headings of the columns that can be wrong. */
+export interface JudgedColumns {
+  number: string
+  name: string
+}
+
 /** Nothing is bought after it, unless a person confirms the column. */
 export class NumberColumnError extends TableError {
-  readonly column: string
-
-  constructor(column: string, { judged, unknown, other }: Judgement) {
+  constructor({ number, name }: JudgedColumns, { judged, unknown, other }: Judgement) {
     const counts = [
       ...(unknown > 0 ? [`${unknown} have a number that no company has`] : []),
       ...(other > 0 ? [`${other} have the number of a company with another name`] : []),
     ]
-    super(`The column ${column} has perhaps no company numbers: of ${judged} rows, ${counts.join(', and ')}`, {
-      argument: 'column',
-    })
-    this.column = column
+    super(
+      `The column ${number} has perhaps no company numbers, or the column ${name} no company names: ` +
+        `of ${judged} rows, ${counts.join(', and ')}`,
+      { argument: 'column' },
+    )
   }
 }
 
@@ -31,23 +36,31 @@ interface Judgement {
   other: number
 }
 
+/** One wrong number in the first rows does not stop a list. */
+const JUDGED_MIN = 3
+
 /**
- * Buys the first payment that has a row with name and number, alone.
+ * Buys the first payments, one after the other, until they have three different rows with name and number.
  * @throws NumberColumnError if more than half of these rows have an unknown number or one of another name
  */
 export async function checkNumbers(
   { rows, purchased }: Pick<Plan, 'rows' | 'purchased'>,
   buyRow: (row: PlannedRow) => Promise<RowResult>,
-  { numberColumn, baseUrl }: { numberColumn: string; baseUrl: string },
+  { columns, baseUrl }: { columns: JudgedColumns; baseUrl: string },
 ): Promise<void> {
   // A row that now asks by its name has asked with its number in an earlier run.
   const numberedOf = ({ listed: { operation }, isChosen }: PlannedRow) =>
     operation && isNumbered(operation) && !isChosen ? operation : undefined
-  const first = rows.map(numberedOf).find((operation) => operation !== undefined)
-  if (!first) return
   const keyOf = (operation: Operation) => rowKey(baseUrl, operation)
-  const batch = purchased.rows.get(keyOf(first))?.item?.batch
-  const together = new Set((batch?.items ?? [first]).filter(isNumbered).map(keyOf))
+  const together = new Set<string>()
+  for (const row of rows) {
+    if (together.size >= JUDGED_MIN) break
+    const numbered = numberedOf(row)
+    if (!numbered) continue
+    const batch = purchased.rows.get(keyOf(numbered))?.item?.batch
+    for (const item of batch?.items ?? [numbered]) if (isNumbered(item)) together.add(keyOf(item))
+  }
+  if (together.size < JUDGED_MIN) return
   const judgement: Judgement = { judged: 0, unknown: 0, other: 0 }
   for (const row of rows) {
     if (together.size === 0) break
@@ -60,7 +73,8 @@ export async function checkNumbers(
       if (result) row.known = result
     } else if (result.kind === 'bought' && result.answer.candidates.some(hasOtherName)) judgement.other += 1
   }
-  if ((judgement.unknown + judgement.other) * 2 > judgement.judged) throw new NumberColumnError(numberColumn, judgement)
+  if (judgement.judged < JUDGED_MIN) return
+  if ((judgement.unknown + judgement.other) * 2 > judgement.judged) throw new NumberColumnError(columns, judgement)
 }
 
 const hasOtherName = ({ conflicts }: { conflicts: readonly string[] }) => conflicts.includes('name_mismatch')

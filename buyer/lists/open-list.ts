@@ -2,6 +2,7 @@
 import type { CommandContext } from '../../agent/command-line/context.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
 import { TableError } from '../table/table-error.ts'
+import type { JudgedColumns } from './check-numbers.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
 import type { KeptColumns } from './kept-columns.ts'
 import type { ListInput } from './list-input.ts'
@@ -21,8 +22,10 @@ export interface OpenedList {
   isKept: boolean
   /** The list by other columns, which an earlier run has kept. */
   former: List | undefined
-  /** The column of the numbers, unless a person has named it. */
-  numberColumn: string | undefined
+  /** The headings of the columns of numbers and names, if numbers are read. */
+  titles: JudgedColumns | undefined
+  /** Whether a person has named the column of the numbers. */
+  isNumberNamed: boolean
 }
 
 /** Reads the list by the columns that are proposed, kept or named, and says which they are. */
@@ -51,12 +54,14 @@ export function openList(
   const kept = { columns: nameColumns(columns, header), is_number_named: isNumberNamed }
   const isSame = JSON.stringify(kept.columns) === JSON.stringify(before?.columns)
   const [number] = namesOf(columns.company_number)
+  const [name] = namesOf(columns.name)
   return {
     list,
     kept,
     isKept: isSame && before?.is_number_named === isNumberNamed,
     former: before && !isSame ? readFormer(table, before, headerRow) : undefined,
-    numberColumn: number === undefined || isNumberNamed ? undefined : titleOf(number, header),
+    titles: number === undefined ? undefined : { number: titleOf(number, header), name: titleOf(name, header) },
+    isNumberNamed,
   }
 }
 

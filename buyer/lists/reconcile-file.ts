@@ -25,7 +25,7 @@ import { writeOutput } from './output-file.ts'
 import { readKnownResult, readPurchasedRows, rowKey } from './purchased-rows.ts'
 import { decisionOf } from './result-columns.ts'
 import type { ListInput } from './list-input.ts'
-import { NumberColumnError } from './check-numbers.ts'
+import { NumberColumnError, type JudgedColumns } from './check-numbers.ts'
 import { keepColumns, readKeptColumns } from './kept-columns.ts'
 import { describeChange, openList } from './open-list.ts'
 import { readChoices, writeReview } from './review.ts'
@@ -78,11 +78,11 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   if (!opened.isKept && plan.left > 0) await keepColumns(storage, file, opened.kept)
   const buy = openListBuyer({ ...options, allowance, runtime: context })
   const began = now()
-  const found: Found = { counts: new Map(), review: new Map(), unasked: 0, failure: undefined }
+  const found: Found = { counts: new Map(), review: new Map(), unknown: 0, unasked: 0, failure: undefined }
   const signal = context.interrupted()
   const rows = resultRows(context, options, {
     list,
-    numberColumn: opened.numberColumn,
+    judgedColumns: opened.isNumberNamed ? undefined : opened.titles,
     plan,
     buy,
     found,
@@ -107,8 +107,9 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   print(`${list.rows.length} rows in ${out}: ${counts}`)
   if (review !== undefined && !choices && needed.length > 0)
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
-  if (found.unasked > 0)
-    print(`${found.unasked} rows have a number that no company has. The same command asks them by their names.`)
+  if (found.unknown > 0 && opened.titles)
+    print(`${found.unknown} rows have a number in the column ${opened.titles.number} that no company has.`)
+  if (found.unasked > 0) print(`The same command asks ${found.unasked} of them by their names.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
   const paid = paidAmount(after.all)
@@ -128,11 +129,11 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   return status
 }
 
-/** What to do after the first payment has shown a wrong column. */
+/** What to do after the first payments have shown a wrong column. */
 const adviseColumn = (cause: unknown): unknown =>
   cause instanceof NumberColumnError
     ? new TableError(
-        `${cause.message}. Nothing more was bought. Add --number-column with this column to go on, another one, or none`,
+        `${cause.message}. Nothing more was bought. Add --number-column with this column to go on, another one, or none, or name that of the names with --column`,
         { argument: 'column', cause },
       )
     : cause
@@ -142,7 +143,9 @@ interface Found {
   counts: Map<string, number>
   /** The rows that need a person, by their review keys. */
   review: Map<string, BoughtRow>
-  /** Rows whose number no company has, and which were not asked by their names. */
+  /** Rows whose number no company has. */
+  unknown: number
+  /** Those of them that were not asked by their names. */
   unasked: number
   /** What ended the run early. */
   failure: { cause: unknown } | undefined
@@ -150,8 +153,7 @@ interface Found {
 
 interface Run {
   list: List
-  /** The column of the numbers, unless a person has named it. */
-  numberColumn: string | undefined
+  judgedColumns: JudgedColumns | undefined
   plan: Plan
   buy: Buy
   found: Found
@@ -171,7 +173,9 @@ async function* resultRows(context: CommandContext, options: ReconcileOptions, r
     const { listed, result } = row
     const decision = decisionOf(result)
     found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
-    if (isUnknownNumber(result) && listed.operation && isNumbered(listed.operation)) found.unasked += 1
+    const isRefused = isUnknownNumber(result) && !row.isChosen && (listed.cells.company_number ?? '').trim() !== ''
+    if (isRefused || row.unknownNumber !== undefined) found.unknown += 1
+    if (isRefused && listed.operation && isNumbered(listed.operation)) found.unasked += 1
     if (review && needsReview(result)) found.review.set(reviewKey(listed.cells), row)
     yield resultCells(listed, result, added)
   }
@@ -222,7 +226,7 @@ async function decide(
 async function* boughtRows(
   context: CommandContext,
   { baseUrl }: ReconcileOptions,
-  { list, plan, numberColumn, buy, signal }: Run,
+  { list, plan, judgedColumns, buy, signal }: Run,
 ): AsyncGenerator<BoughtRow[]> {
   const showRows = showProgress(context)
   // A resumed list begins with the rows that are paid.
@@ -236,7 +240,7 @@ async function* boughtRows(
   }
   const onBought = ({ listed }: Pick<BoughtRow, 'listed'>) => toDo.delete(listed.at) && show()
   show()
-  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal, numberColumn, onBought })) {
+  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal, judgedColumns, onBought })) {
     yield rows
     for (const { listed } of rows) toDo.delete(listed.at)
     show()

@@ -10,12 +10,13 @@ export async function* restOfList(
   { rows, purchased }: Plan,
   { storage, baseUrl, from }: { storage: BuyerStorage; baseUrl: string; from: number },
 ): AsyncGenerator<BoughtRow, void> {
-  for (const { listed, operation, known, unknownNumber } of rows.slice(from)) {
+  for (const row of rows.slice(from)) {
+    const { listed, operation, known, unknownNumber } = row
     const saved = operation && purchased.rows.get(rowKey(baseUrl, operation))
     const paid = known ?? (saved && (await readKnownResult(storage, operation, saved)))
     const unpaid: RowResult =
       listed.kind === 'empty' ? { kind: 'empty' } : { kind: 'left', isOpen: saved?.state.kind === 'open' }
     const result = paid ?? unpaid
-    yield { listed, result: unknownNumber === undefined ? result : withoutNumber(result) }
+    yield { ...row, result: unknownNumber === undefined ? result : withoutNumber(result) }
   }
 }

@@ -14,7 +14,7 @@ import { parseJson } from '../../base/read-body.ts'
 import { addBatches, limitOfRows, planByName, type Plan, type PlannedRow } from './plan.ts'
 import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
 import type { ListedRow } from './list.ts'
-import { checkNumbers } from './check-numbers.ts'
+import { checkNumbers, type JudgedColumns } from './check-numbers.ts'
 import { askByName, isUnknownNumber, withoutNumber, type RowResult } from './rows.ts'
 
 /** Rows that one call buys. */
@@ -36,14 +36,13 @@ interface RowsOptions {
   purchased?: Pick<PurchasedRows, 'rows'>
 }
 
-export interface BoughtRow {
-  listed: ListedRow
+export interface BoughtRow extends Pick<PlannedRow, 'listed' | 'isChosen' | 'unknownNumber'> {
   result: RowResult
 }
 
 interface ListRunOptions extends Omit<RowsOptions, 'purchased'> {
-  /** The column of the numbers, if the first payment must show that they are those of the companies. */
-  numberColumn: string | undefined
+  /** If the first payments must show that the numbers are those of the companies. */
+  judgedColumns: JudgedColumns | undefined
   /** Called for each row that is bought before the first group is yielded. */
   onBought?: ((row: PlannedRow) => void) | undefined
 }
@@ -51,21 +50,21 @@ interface ListRunOptions extends Omit<RowsOptions, 'purchased'> {
 /**
  * Buys what a plan announces, and yields the rows in their order, in groups. It throws the first error after every row
  * of its group has ended. The next run with the same storage continues, and pays nothing twice.
- * @throws NumberColumnError after the first payment
+ * @throws NumberColumnError after the first payments
  */
 export async function* runList(
   plan: Plan,
-  { numberColumn, onBought, ...options }: ListRunOptions,
+  { judgedColumns: columns, onBought, ...options }: ListRunOptions,
 ): AsyncGenerator<BoughtRow[], void> {
   const { rows, purchased } = plan
   const buyRow = createRowBuyer({ ...options, purchased })
-  if (numberColumn !== undefined) await checkNumbers(plan, buyRow, { numberColumn, baseUrl: options.baseUrl })
+  if (columns) await checkNumbers(plan, buyRow, { columns, baseUrl: options.baseUrl })
   const hasBatches = [...purchased.rows.values()].some(({ item }) => item !== undefined)
   const size = hasBatches ? BATCHES_AT_ONCE * (resolve.batchInputsMax ?? 1) : ROWS_AT_ONCE
   if (plan.againMax > 0 || rows.some(({ unknownNumber, known }) => unknownNumber !== undefined && !known))
     await buyAgain(plan, buyRow, { size, hasBatches, baseUrl: options.baseUrl, onBought })
   for (const group of groupsOf(rows, size))
-    yield await allEnded(group.map(async (row) => ({ listed: row.listed, result: await buyRow(row) })))
+    yield await allEnded(group.map(async (row) => Object.assign({ result: await buyRow(row) }, row)))
 }
 
 const groupsOf = <T>(all: readonly T[], size: number): T[][] =>

@@ -3,7 +3,7 @@ import { purchaseName } from '../../library/open-buyer.ts'
 import { listPurchases, paidAmount } from '../../library/purchase-state.ts'
 import type { Signer } from '../../library/signer.ts'
 import type { List } from '../../lists/list.ts'
-import { NumberColumnError } from '../../lists/check-numbers.ts'
+import { NumberColumnError, type JudgedColumns } from '../../lists/check-numbers.ts'
 import { planList, reviewKey, type Plan } from '../../lists/plan.ts'
 import { rowKey, type RowPurchase } from '../../lists/purchased-rows.ts'
 import { restOfList } from '../../lists/rest-of-list.ts'
@@ -65,12 +65,12 @@ interface Buying {
   key: Signer
   /** Micro-USDC that may be signed. */
   left: number
-  /** The column of the numbers, which the first payment must show to be those of the companies. */
-  numberColumn?: string | undefined
+  /** The columns whose numbers and names must fit in the first payments. */
+  judgedColumns?: JudgedColumns | undefined
 }
 
 /** Buys what the plan announces. */
-export async function buyPlan(plan: Plan, { key, left, numberColumn }: Buying): Promise<Ended> {
+export async function buyPlan(plan: Plan, { key, left, judgedColumns }: Buying): Promise<Ended> {
   const refused = new Map<string, RowResult>()
   const buy = openListBuyer({ ...SHARED, baseUrl, key, allowance: { left } })
   let done = 0
@@ -80,7 +80,7 @@ export async function buyPlan(plan: Plan, { key, left, numberColumn }: Buying): 
   }
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, numberColumn })) {
+    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, judgedColumns })) {
       for (const { listed, result } of results)
         if (result.kind === 'refused') refused.set(reviewKey(listed.cells), result)
       done += results.length

@@ -41,6 +41,7 @@ import {
   TYPED_NAME,
   type Given,
 } from './preview.ts'
+import type { JudgedColumns } from '../../lists/check-numbers.ts'
 import { findRecord, type ListedRecord } from './state.ts'
 import { listId, readFileOf, storeList, updateList } from './change-list.ts'
 import { listUrl, readStored, type StoredList } from './stored-list.ts'
@@ -173,16 +174,19 @@ function buyNew(chosen: Chosen, table: Table, list: List, plan: Plan): Promise<v
     history.replaceState(null, '', listUrl(id))
     const isCurrent = begin()
     offerNothing()
-    const ended = await buyPlan(now, { key, left: now.left, numberColumn: numberColumnOf(list, chosen) })
+    const ended = await buyPlan(now, { key, left: now.left, judgedColumns: judgedColumnsOf(list, chosen) })
     const stored = await readStored(id)
     if (stored && isCurrent()) await finish(await createOpened(stored, list), ended, isCurrent)
   })
 }
 
-/** The title of the column of the numbers, if one is read. */
-function numberColumnOf(list: List, { columns }: Pick<StoredList, 'columns'>): string | undefined {
-  const [column] = namesOf(columns.company_number)
-  return column === undefined ? undefined : titlesOf(list)[Number(column) - 1]
+/** The titles of the columns of numbers and names, if both are read. */
+function judgedColumnsOf(list: List, { columns }: Pick<StoredList, 'columns'>): JudgedColumns | undefined {
+  const [number, name] = [columns.company_number, columns.name].map((each) => {
+    const [column] = namesOf(each)
+    return column === undefined ? undefined : titlesOf(list)[Number(column) - 1]
+  })
+  return number === undefined || name === undefined ? undefined : { number, name }
 }
 
 /** No other tab buys these rows meanwhile. */
@@ -284,7 +288,7 @@ function offerRest(shown: OpenedList, plan: Plan): void {
 
 /** Sends what is stored, and signs what is announced. Once a person has confirmed the column, it is not checked. */
 function offerContinue(shown: OpenedList, plan: Plan, { verb = 'Continue' } = {}): void {
-  const numberColumn = verb === 'Continue' ? numberColumnOf(shown.list, shown.stored) : undefined
+  const judgedColumns = verb === 'Continue' ? judgedColumnsOf(shown.list, shown.stored) : undefined
   offer(verb, plan.left, () =>
     holdList(plan, async () => {
       const isCurrent = begin()
@@ -293,7 +297,7 @@ function offerContinue(shown: OpenedList, plan: Plan, { verb = 'Continue' } = {}
       const key = await signerFor(now)
       offerNothing()
       await updateList(shown.id, { batches: batchesOf(now) })
-      await finish(shown, await buyPlan(now, { key, left: now.left, numberColumn }), isCurrent)
+      await finish(shown, await buyPlan(now, { key, left: now.left, judgedColumns }), isCurrent)
     }),
   )
 }

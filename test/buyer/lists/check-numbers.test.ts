@@ -1,4 +1,4 @@
-/** What the results of the first payment say about the column of the company numbers. */
+/** What the results of the first payments say about the column of the company numbers. */
 import { expect } from 'chai'
 import { resolve } from '../../../agent/operation/resolve.ts'
 import { checkNumbers, NumberColumnError } from '../../../buyer/lists/check-numbers.ts'
@@ -8,6 +8,7 @@ import { rowKey, type RowPurchase } from '../../../buyer/lists/purchased-rows.ts
 import { askByName, withoutNumber, type RowResult } from '../../../buyer/lists/rows.ts'
 import { parseTable } from '../../../buyer/table/read-table.ts'
 
+const COLUMNS = { number: 'CRO', name: 'Contact' }
 const baseUrl = 'http://127.0.0.1:4021'
 const UNKNOWN: RowResult = { kind: 'refused', code: 'company_not_found' }
 const answer = resolve.exampleAnswer('testnet')
@@ -55,18 +56,24 @@ async function check(letters: string, size: number, change?: (rows: PlannedRow[]
     bought += letter
     return BEHIND[letter]
   }
-  const error = await checkNumbers(plan, buyRow, { numberColumn: 'CRO', baseUrl }).catch((cause: unknown) => cause)
+  const error = await checkNumbers(plan, buyRow, { columns: COLUMNS, baseUrl }).catch((cause: unknown) => cause)
   if (error !== undefined) expect(error).to.be.instanceOf(NumberColumnError).and.include({ argument: 'column' })
   return [bought, error === undefined ? 'goes on' : 'ends']
 }
 
-describe('[15.15] the numbers of the first payment', () => {
+describe('[15.15] the numbers of the first payments', () => {
   for (const [letters, size, bought, end] of [
-    ['RUUU', 1, 'R', 'goes on'],
-    ['URRR', 1, 'U', 'ends'],
-    ['ORRR', 1, 'O', 'ends'],
-    ['nnUR', 1, 'U', 'ends'],
+    ['RURUUU', 1, 'RUR', 'goes on'],
+    ['URRR', 1, 'URR', 'goes on'],
+    ['URUR', 1, 'URU', 'ends'],
+    ['OORR', 1, 'OOR', 'ends'],
+    ['nUnUnUR', 1, 'UUU', 'ends'],
+    ['nUU', 1, '', 'goes on'],
     ['nnn', 1, '', 'goes on'],
+    ['nnUUnn', 3, '', 'goes on'],
+    ['nnUUUnR', 3, 'UUU', 'ends'],
+    ['nUUURRU', 3, 'UUURR', 'ends'],
+    ['UURRRUU', 3, 'UUR', 'ends'],
     ['UORRUUUU', 4, 'UORR', 'goes on'],
     ['UOORRRRR', 4, 'UOOR', 'ends'],
     ['UUURRRRR', 4, 'UUUR', 'ends'],
@@ -85,16 +92,16 @@ describe('[15.15] the numbers of the first payment', () => {
 
   it('are not judged by a row whose number a person has chosen', async () => {
     const choose = ([row]: PlannedRow[]) => void (row!.isChosen = true)
-    expect(await check('URRR', 1, choose)).to.deep.equal(['R', 'goes on'])
+    expect(await check('UURRU', 1, choose)).to.deep.equal(['URR', 'goes on'])
   })
 
-  it('are counted in the error, which names the column', async () => {
+  it('are counted in the error, which names both columns', async () => {
     const { rows, purchased } = await planOf('UOO', 4)
     const results = [UNKNOWN, OTHER, OTHER]
     const buyRow = async (row: PlannedRow) => results[row.listed.at - 2]!
-    const error = await checkNumbers({ rows, purchased }, buyRow, { numberColumn: 'CRO', baseUrl }).catch(String)
+    const error = await checkNumbers({ rows, purchased }, buyRow, { columns: COLUMNS, baseUrl }).catch(String)
     expect(error).to.equal(
-      'Error: The column CRO has perhaps no company numbers: of 3 rows, 1 have a number that no company has, and 2 have the number of a company with another name',
+      'Error: The column CRO has perhaps no company numbers, or the column Contact no company names: of 3 rows, 1 have a number that no company has, and 2 have the number of a company with another name',
     )
   })
 })
