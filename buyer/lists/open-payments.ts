@@ -34,6 +34,20 @@ export async function reportOpen(
   return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)
 }
 
+/** What the command that ends early has paid, and all runs before it. */
+export async function describePaid(folder: string, paidBefore: number, now: Date): Promise<string> {
+  const paid = paidAmount(await listPurchases(folderStorage(folder), now))
+  return `Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`
+}
+
+/** Says at once that the command ends, because the report of a long list needs time, in which a user signals again. */
+export function interruptedAloud({ interrupted, note }: Pick<CommandContext, 'interrupted' | 'note'>): AbortSignal {
+  const signal = interrupted()
+  const tell = () => note('Ending, and reading what was paid. The same command continues, and pays nothing twice.')
+  signal.addEventListener('abort', tell, { once: true })
+  return signal
+}
+
 /** Ends the command after a signal: says what is known of the money, and what the same command does. */
 export async function reportInterruption(
   { fail, now, endAtOnce }: CommandContext,
@@ -41,8 +55,7 @@ export async function reportInterruption(
 ): Promise<CommandResult> {
   endAtOnce()
   const all = await listPurchases(folderStorage(folder), now())
-  const paid = paidAmount(all)
-  const said = [`Interrupted. Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`]
+  const said = [`Interrupted. ${await describePaid(folder, paidBefore, now())}`]
   const isOpen = ({ purchase, outcome }: ListedPurchase) =>
     outcome.kind !== 'sold' && decidingCode(purchase) === undefined
   const known = await reportOpen({ print: (line) => void said.push(line), now }, options, all.filter(isOpen))

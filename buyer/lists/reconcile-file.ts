@@ -19,7 +19,7 @@ import { folderStorage } from '../library/folder-storage.ts'
 import { committedAmount, paidAmount } from '../library/purchase-state.ts'
 import type { ColumnNames } from './columns.ts'
 import { resultCells, resultHead, type List } from './list.ts'
-import { reportInterruption, reportOpen } from './open-payments.ts'
+import { describePaid, interruptedAloud, reportInterruption, reportOpen } from './open-payments.ts'
 import { describePlan, planList, reviewKey, type Plan } from './plan.ts'
 import { writeOutput } from './output-file.ts'
 import { readKnownResult, readPurchasedRows, rowKey } from './purchased-rows.ts'
@@ -79,7 +79,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const buy = openListBuyer({ ...options, allowance, runtime: context })
   const began = now()
   const found: Found = { counts: new Map(), review: new Map(), unknown: 0, unasked: 0, failure: undefined }
-  const signal = context.interrupted()
+  const signal = interruptedAloud(context)
   const rows = resultRows(context, options, {
     list,
     judgedColumns: opened.isNumberNamed ? undefined : opened.titles,
@@ -98,8 +98,12 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
       throw found.failure.cause
     }
   } catch (cause) {
-    if (!signal.aborted) throw adviseColumn(found.failure ? found.failure.cause : cause)
-    return reportInterruption(context, { ...options, paidBefore })
+    if (signal.aborted) return reportInterruption(context, { ...options, paidBefore })
+    const paid = await describePaid(folder, paidBefore, now())
+    const early = found.failure ? found.failure.cause : cause
+    if (early instanceof NumberColumnError) throw adviseColumn(early, paid)
+    print(paid)
+    throw early
   }
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
@@ -130,13 +134,11 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
 }
 
 /** What to do after the first payments have shown a wrong column. */
-const adviseColumn = (cause: unknown): unknown =>
-  cause instanceof NumberColumnError
-    ? new TableError(
-        `${cause.message}. Nothing more was bought. Add --number-column with this column to go on, another one, or none, or name that of the names with --column`,
-        { argument: 'column', cause },
-      )
-    : cause
+const adviseColumn = (cause: NumberColumnError, paid: string): TableError =>
+  new TableError(
+    `${cause.message}. ${paid} Nothing more was bought. Add --number-column with this column to go on, another one, or none, or name that of the names with --column`,
+    { argument: 'column', cause },
+  )
 
 /** The results of a run. */
 interface Found {

@@ -20,7 +20,7 @@ import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { EXIT_UNDELIVERED } from '../library/outcome.ts'
-import { reportInterruption } from '../lists/open-payments.ts'
+import { interruptedAloud, reportInterruption } from '../lists/open-payments.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
@@ -94,7 +94,7 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
       return true
     }
     await writeState(stateFile, { ...state, round })
-    signal ??= context.interrupted()
+    signal ??= interruptedAloud(context)
     const result = await performRound(purchases, { state, round, signal }).catch(unlessAborted(signal))
     if (!result) return reportInterruption(context, { ...options, folder, paidBefore })
     sections.push(...result.sections)

@@ -30,6 +30,8 @@ describe('a signal while the service hangs', () => {
       expect(child.stderr()).to.contain(
         name === 'lookup' ? 'Not charged. You can try again now.' : 'Interrupted. Paid: 0',
       )
+      if (name === 'reconcile')
+        expect(child.stderr()).to.match(/^Ending, .* The same command continues, [^]*^Interrupted/m)
       service.closeAllConnections()
       service.close()
     })
