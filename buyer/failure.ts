@@ -1,6 +1,8 @@
 /** What a command says about a purchase that did not end with an answer: one line, and a document for programs. */
+import * as z from 'zod'
 import type { Failure } from '../agent/command-line/context.ts'
-import { isDataError, REFUSALS } from '../agent/operation/refusal.ts'
+import { isDataError, NEXT as NEXT_OF_SERVICE, REFUSALS, type Next } from '../agent/operation/refusal.ts'
+import { resolve } from '../agent/operation/resolve.ts'
 import { DEPLOYMENTS } from '../agent/payment/terms.ts'
 import { parseJson } from '../base/read-body.ts'
 import { DAY_MS } from '../base/day.ts'
@@ -9,6 +11,7 @@ import { showUsdc } from './amounts.ts'
 import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
 import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
 import { NO_FILE, parsePayment, type Purchase } from './library/purchase-file.ts'
+import { requestedOperation } from './library/purchase-request.ts'
 import { decidingCode } from './library/purchase-state.ts'
 
 export const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
@@ -65,7 +68,7 @@ export function describeFailure(
   const said = answer ? describeRefusal(answer, payment) : describeError(error, limits)
   const isNoFile = NO_FILE.has(errorCode(error.cause))
   const unanswered = isNoFile ? 'Name another file or folder.' : NEXT[code]
-  const next = answer ? adviceOf(answer) : unanswered?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
+  const next = answer ? adviceOf(answer, saved) : unanswered?.replace('MIDNIGHT', toMoment(midnightAfter(now)))
   const isUnsigned = file === undefined && /Nothing was (?:signed|sent)/.test(said)
   // That one payment of a list was not charged says nothing about the others.
   const isOther = isOfList && outcome.kind === 'not_sold'
@@ -73,10 +76,11 @@ export function describeFailure(
   const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
   const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
-  const { error: _, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
+  const { error: refusal, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   return {
     message: [said, next, known, retry].filter(Boolean).join(' '),
     code: answer?.code ?? code,
+    said: saidSchema.safeParse(refusal).data ?? {},
     details: {
       ...dataError,
       ...(answer && { http_status: answer.status, ...(answer.reason !== undefined && { reason: answer.reason }) }),
@@ -86,6 +90,12 @@ export function describeFailure(
     },
   }
 }
+
+/** What the service says of the money of a request that it has refused. `outcome` says what this buyer can show. */
+const saidSchema = z.object({
+  charged: z.enum(['no', 'unknown', 'earlier']),
+  next: z.enum(Object.keys(NEXT_OF_SERVICE) as [Next, ...Next[]]),
+})
 
 /** The refusal that says what the register has, such as no company with the number, whatever came after it. */
 export function readDataError(saved: Purchase): object | undefined {
@@ -112,5 +122,8 @@ function describeRefusal(answer: ServiceAnswer, payment: ReturnType<typeof parse
  * A 402 advises to sign another payment, but this one can still be settled. For a payment that was settled earlier, the
  * outcome says what to do.
  */
-const adviceOf = ({ status, code }: ServiceAnswer): string | undefined =>
-  code === undefined || status === 402 || code === 'payment_already_settled' ? undefined : REFUSALS[code].advice
+function adviceOf({ status, code }: ServiceAnswer, saved: Purchase | undefined): string | undefined {
+  if (code === undefined || status === 402 || code === 'payment_already_settled') return undefined
+  const asked = saved && requestedOperation(saved.request, [resolve])
+  return code === 'company_not_found' && asked ? 'Correct the number, or leave it out.' : REFUSALS[code].advice
+}

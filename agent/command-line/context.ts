@@ -52,8 +52,12 @@ export interface Failure {
   message: string
   /** For programs. */
   code: string
+  /** Further members of `error` in the document: what the service has said. */
+  said?: object
   /** Further members of the document. */
   details?: object
+  /** The document has what the register has, so stdout gets it without `--json` too. */
+  isAnswer?: boolean
 }
 
 /** Whether the command succeeded, or its exit status. */

@@ -78,9 +78,9 @@ function createOutput(args: readonly string[], { print: write, stderr, isErrorTe
   const say = (line: string) => (clearStatus(), void stderr.write(`${escapeInvisible(line)}\n`))
   const note = flags.has('--quiet') ? () => undefined : say
   const printJson = (value: unknown) => JSON.stringify(value, null, 2).split('\n').map(escapeJson).forEach(print)
-  const fail = ({ message, code, details }: Failure) => {
+  const fail = ({ message, code, said, details, isAnswer = false }: Failure) => {
+    if (isJson || isAnswer) printJson({ error: { code, message, ...said }, ...details })
     say(message)
-    if (isJson) printJson({ error: { code, message }, ...details })
   }
   const showStatus = (line: string) => {
     if (!isErrorTerminal || flags.has('--quiet')) return

@@ -275,9 +275,9 @@ async function reportFailure(context: CommandContext, options: Report, error: Pu
   if (options.verbose && saved?.answer)
     printBody({ ...context, print: context.note }, { ...options, json: true }, saved.answer)
   const dataError = answer && saved && readDataError(saved)
-  if (dataError && !context.isJson) context.printJson(dataError)
   if (saved && answer?.reason === 'insufficient_funds') await noteOtherKey(context, options, saved)
-  context.fail(describeFailure(error, { ...options, saved, now: context.now() }))
+  const failure = describeFailure(error, { ...options, saved, now: context.now() })
+  context.fail({ ...failure, isAnswer: dataError !== undefined })
   // A path that cannot be that of a purchase is a wrong argument.
   if (code === 'request_unsupported' || NO_FILE.has(errorCode(error.cause))) return EXIT_USAGE
   // The newest payment has its answer already, and nothing was signed.

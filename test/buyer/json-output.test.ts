@@ -53,10 +53,23 @@ describe('the output of the commands that buy', () => {
     const args = ['client', 'lookup', '999998', '--key-file', join(directory, 'buyer.key')]
     const { code, text } = await runCommand(args, options)
     expect(code).to.equal(6)
-    expect(JSON.parse(text)).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
+    const refusal = JSON.parse(text) as { error: object }
+    expect(refusal).to.include.keys('company', 'source', 'snapshot_id').and.include({ charged: 'unknown' })
+    expect(refusal.error).to.include({ code: 'company_not_found', charged: 'no', next: 'exact_number' })
+    expect(JSON.parse((await runCommand([...args, '--json'], options)).text)).to.deep.equal(refusal)
     const { lines } = await runCommand(['client', '--help'])
     expect(lines.length).to.be.at.most(24)
     expect(lines.filter((line) => line.length > 80)).to.deep.equal([])
+  })
+
+  it('[15.6] has what the service says of the money in the error, and tells to leave out a number without a company', async () => {
+    const { code, text, stderr } = await run('resolve', 'Alpha Ltd', '--number', '999998', '--json')
+    expect(code).to.equal(6)
+    const { error, ...others } = JSON.parse(text) as { error: object }
+    expect(error).to.include({ code: 'company_not_found', charged: 'no', next: 'exact_number' })
+    expect(others).to.include({ outcome: 'not_sold_later', charged: 'unknown', next: 'send' })
+    expect(stderr).to.contain('Correct the number, or leave it out.')
+    expect((await run('lookup', '999998')).stderr).to.not.contain('leave it out')
   })
 
   it('says that a company with a similar name is not there', async () => {
