@@ -57,12 +57,13 @@ export function candidateRows(answer: Ranking): CandidateRow[] {
   }))
 }
 
-/** One sentence: the evidence that fits, and what leaves a doubt. */
+/** One sentence: the evidence that fits, and what leaves a doubt, or that no evidence confirms it. */
 function reasonOf(candidate: Candidate, answer: Ranking): string {
   const { eircode_exact: isEircode, address_contains: isAddress } = candidate.signals
   const fitting = [isEircode && 'Eircode', isAddress && 'address'].filter(Boolean)
   const fits = fitting.length > 1 ? 'Eircode and address fit' : fitting[0] && `the ${fitting[0]} fits`
-  return [fits, doubtsOf(candidate, answer).join('; ')].filter(Boolean).join(', and ')
+  const reason = [fits, doubtsOf(candidate, answer).join('; ')].filter(Boolean).join(', and ')
+  return reason === '' && answer.match === null ? 'no Eircode confirms it' : reason
 }
 
 const CONFLICTS: Record<Candidate['conflicts'][number], string> = {

@@ -101,6 +101,10 @@ export function whyOf(result: RowResult): string {
   const shown = candidateRows(result.answer)
     .slice(0, ALTERNATIVES.length)
     .map(({ number, name, reason }) => `${number} ${name}: ${reason}`)
+  // The number of another company hides the company of the name.
+  const sameName = result.answer.related.find(({ relation }) => relation === 'same_name')
+  if (result.answer.status === 'conflicting' && sameName)
+    shown.push(`${sameName.company_number} ${sameName.legal_name}: has the name of the row`)
   return shown.join(' | ') || 'no company has such a name'
 }
 

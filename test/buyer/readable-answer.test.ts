@@ -98,7 +98,7 @@ describe('[14.5] an answer on a terminal', () => {
       expect(reasonsOf(query, legal, 779), query).to.deep.equal([reason])
     const twin = 'another company has the same name'
     expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 921)).to.deep.equal([twin, twin])
-    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['', twin])
+    expect(reasonsOf('Foo', 'FOO LIMITED', 1000, 920)).to.deep.equal(['no Eircode confirms it', twin])
   })
 
   it('is one sentence of what fits and what leaves a doubt, without points', () => {

@@ -113,6 +113,7 @@ describe('a list with wrong company numbers', function () {
         'no_match ',
         'matched 5003',
       ])
+      expect(shown[2]).to.match(/^ambiguous\|\|73848 [^:]*: no Eircode confirms it; no company has the number 99999/)
       for (const [at, each] of shown.entries()) expect(each.includes(note), each).to.equal(at > 1 && at < 5)
       const isByName = (body: string) => body.includes('Unheard Of') && !body.includes('company_number')
       expect(paths.findIndex(isByName)).to.be.greaterThan(
