@@ -35,8 +35,8 @@ export async function reportOpen(
 }
 
 /** What the command that ends early has paid, and all runs before it. */
-export async function describePaid(folder: string, paidBefore: number, now: Date): Promise<string> {
-  const paid = paidAmount(await listPurchases(folderStorage(folder), now))
+export function describePaid(all: readonly ListedPurchase[], paidBefore: number): string {
+  const paid = paidAmount(all)
   return `Paid: ${showUsdc(paid - paidBefore)} USDC, in all runs ${showUsdc(paid)} USDC.`
 }
 
@@ -55,7 +55,7 @@ export async function reportInterruption(
 ): Promise<CommandResult> {
   endAtOnce()
   const all = await listPurchases(folderStorage(folder), now())
-  const said = [`Interrupted. ${await describePaid(folder, paidBefore, now())}`]
+  const said = [`Interrupted. ${describePaid(all, paidBefore)}`]
   const isOpen = ({ purchase, outcome }: ListedPurchase) =>
     outcome.kind !== 'sold' && decidingCode(purchase) === undefined
   const known = await reportOpen({ print: (line) => void said.push(line), now }, options, all.filter(isOpen))

@@ -16,7 +16,7 @@ import { resolve } from '../../agent/operation/resolve.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
 import { folderStorage } from '../library/folder-storage.ts'
-import { committedAmount, paidAmount } from '../library/purchase-state.ts'
+import { committedAmount, listPurchases, paidAmount } from '../library/purchase-state.ts'
 import type { ColumnNames } from './columns.ts'
 import { resultCells, resultHead, type List } from './list.ts'
 import { describePaid, interruptedAloud, reportInterruption, reportOpen } from './open-payments.ts'
@@ -99,7 +99,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     }
   } catch (cause) {
     if (signal.aborted) return reportInterruption(context, { ...options, paidBefore })
-    const paid = await describePaid(folder, paidBefore, now())
+    const paid = describePaid(await listPurchases(storage, now()), paidBefore)
     const early = found.failure ? found.failure.cause : cause
     if (early instanceof NumberColumnError) throw adviseColumn(early, paid)
     print(paid)
