@@ -78,7 +78,14 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   if (!opened.isKept && plan.left > 0) await keepColumns(storage, file, opened.kept)
   const buy = openListBuyer({ ...options, allowance, runtime: context })
   const began = now()
-  const found: Found = { counts: new Map(), review: new Map(), unknown: 0, unasked: 0, failure: undefined }
+  const found: Found = {
+    counts: new Map(),
+    review: new Map(),
+    unknown: 0,
+    unasked: 0,
+    chosenUnknown: 0,
+    failure: undefined,
+  }
   const signal = interruptedAloud(context)
   const rows = resultRows(context, options, {
     list,
@@ -113,6 +120,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
   if (found.unknown > 0 && opened.titles)
     print(`${found.unknown} rows have a number in the column ${opened.titles.number} that no company has.`)
+  if (found.chosenUnknown > 0) print(`${found.chosenUnknown} rows have a chosen_number that no company has.`)
   if (found.unasked > 0) print(`The same command asks ${found.unasked} of them by their names.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
@@ -149,6 +157,8 @@ interface Found {
   unknown: number
   /** Those of them that were not asked by their names. */
   unasked: number
+  /** Rows for which a person has chosen a number that no company has. */
+  chosenUnknown: number
   /** What ended the run early. */
   failure: { cause: unknown } | undefined
 }
@@ -172,7 +182,11 @@ async function* resultRows(context: CommandContext, options: ReconcileOptions, r
   const receiptFolder = relative(resolvePath(folderOfOut), resolvePath(folder)).replaceAll('\\', '/')
   const added = { receiptFolder, hasAllColumns, today: toDay(context.now()) }
   for await (const row of decidedRows(context, options, run)) {
-    const { listed, result } = row
+    const { result } = row
+    const chosen = row.isChosen && isUnknownNumber(result) ? run.choices?.get(reviewKey(row.listed.cells)) : undefined
+    if (chosen !== undefined) found.chosenUnknown += 1
+    const notes = [...row.listed.notes, ...(chosen === undefined ? [] : [`the chosen_number is ${chosen}`])]
+    const listed = { ...row.listed, notes }
     const decision = decisionOf(result)
     found.counts.set(decision, (found.counts.get(decision) ?? 0) + 1)
     const isRefused = isUnknownNumber(result) && !row.isChosen && (listed.cells.company_number ?? '').trim() !== ''

@@ -141,4 +141,17 @@ describe('a list with wrong company numbers', function () {
     expect([second.code, second.paid], second.stderr).to.deep.equal([0, 2])
     expect(await shown()).to.deep.equal(['ambiguous', 'ambiguous', 'ambiguous', 'ambiguous'])
   })
+
+  it('names a chosen number that no company has', async () => {
+    await writeFile(file, `Company,CRO\nPlain Fixture Ltd,${UNKNOWN}\n`)
+    const review = join(directory, 'review.csv')
+    await run(['--review', review])
+    const [head, first] = (await readFile(review, 'utf8')).trimEnd().split(/\r?\n/)
+    await writeFile(review, `${head}\n${first}900001\n`)
+    const { code, text, stderr } = await run(['--review', review])
+    expect(code, stderr).to.equal(0)
+    expect(text).to.contain('1 rows have a chosen_number that no company has.')
+    expect(text).not.to.contain('The same command')
+    expect(await decisions()).to.satisfy(([row]: string[]) => row!.endsWith('the chosen_number is 900001'))
+  })
 })
