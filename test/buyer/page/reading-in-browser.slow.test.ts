@@ -79,11 +79,9 @@ describe('a reader of the page', () => {
       `[document.querySelector('#answer tbody tr').clientHeight, parseFloat(getComputedStyle(document.body).lineHeight)]`,
     )) as [number, number]
     expect(lines / line).to.be.below(4.5)
-    await page.evaluate(
-      `[...document.querySelectorAll('#answer a')].find((each) => /status/.test(each.innerText)).click()`,
-    )
+    await page.locator('#answer a', { hasText: 'status' }).first().click()
     await page.waitForURL(/operation=search&q=orchard/)
-    expect(await page.evaluate(`document.querySelector('#search-q').value`)).to.equal('orchard gate')
+    expect(await page.inputValue('#search-q')).to.equal('orchard gate')
   })
 
   it('finds names with only a common word below a line, without their points', async () => {
