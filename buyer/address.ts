@@ -8,7 +8,7 @@ const COUNTIES =
 /** No town: the beginning or the end of a street address. */
 const STREET =
   /^[0-9]|^unit\b|\b(?:avenue|house|lane|park|quay|road|square|street|ave|rd|st)(?: (?:upper|lower|north|south|east|west))?$/i
-/** `Gorey Co Wexford` */
+/** The county at the end of a line, as in `Gorey Co Wexford`. */
 const COUNTY_BEHIND = /(?<=\S) (?:county|co\.?) [a-z]+$/i
 const EIRCODE = /^[a-z][0-9][0-9w] ?[0-9a-z]{4}$/i
 const COUNTRY = /^(?:ireland|[eé]ire|republic of ireland)$/i

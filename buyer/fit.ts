@@ -1,7 +1,7 @@
 /** How well a candidate fits the query, in words. Runs in browsers too. */
 import { SIMILAR_SCORE_MIN, type Candidate } from '../agent/operation/result.ts'
 
-/** Whether the names share only a word, which is seldom what was meant. */
+/** Whether the names have only a word in common. Such a candidate is rarely the company that was meant. */
 export const sharesOnlyWord = ({ match_type, score }: Pick<Candidate, 'match_type' | 'score'>): boolean =>
   match_type === 'fuzzy_name' && score < SIMILAR_SCORE_MIN
 

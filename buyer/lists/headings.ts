@@ -2,8 +2,8 @@
 import { normaliseText } from '../../store/index/normalise-name.ts'
 
 /**
- * `plain_number`: a number that can be any. `other`: what is not asked for, such as the name of a person. The rank is
- * how surely the column has the name or the number of a company.
+ * `plain_number`: a number of an unknown kind. `other`: a value that no request uses, such as the name of a person. The
+ * rank says how surely the column has company names or numbers.
  */
 export type Heading =
   | { kind: 'name' | 'company_number'; rank: number }

@@ -37,7 +37,7 @@ async function readRecord(options: OutputOptions): Promise<z.infer<typeof record
   return recordSchema.safeParse(parseJson(text ?? '')).data
 }
 
-/** Why the file must not be replaced. Undefined if it is missing, or as this list has written it. */
+/** Why the file must not be replaced. Undefined if there is no file, or if it is unchanged since this list wrote it. */
 export async function foreignOutput(options: OutputOptions): Promise<string | undefined> {
   const { out, file } = options
   if (out === STREAM) return undefined

@@ -9,8 +9,9 @@ import { locateColumns } from './list.ts'
 import { isAbsent, type RowCells } from './rows.ts'
 import { countWithoutTotals } from './typed-lines.ts'
 
-/** Rows whose values are looked at, and values of a column whose legal forms are read. */
+/** The rows that are read to judge the columns. */
 const SAMPLE_ROWS = 500
+/** The values of a column in which legal forms are searched. */
 const NAMES_MAX = 200
 
 interface Column {
@@ -86,7 +87,7 @@ const FORMS_SHARE = 0.2
 /** All rows have the same value, such as the company that the file belongs to. */
 const SAME_RANK = 4
 
-/** By the heading, or by legal forms, or the only column of a list. Doubt proposes none. */
+/** The column of company names: by its heading, by its legal forms, or as the only column. Undefined in doubt. */
 function findNames(columns: readonly Column[]): Column | undefined {
   const texts = columns.filter(({ heading, values }) =>
     heading?.kind === 'name' && values.some(isText)
@@ -139,8 +140,8 @@ type Field = (typeof FIELDS)[number]
 export const NO_COLUMNS = 'No column of names or of company numbers is certain'
 
 /**
- * What a person has named wins over what is proposed, which never reads a column as something else too.
- * @param given by header or number, or `none`
+ * Columns that a person has named replace the proposed ones. One column is never used twice.
+ * @param given the header or the number of each column, or `none`
  * @throws TableError if a given column does not exist
  */
 export function correctColumns(

@@ -12,8 +12,8 @@ export interface LogDocument<Value> {
   /** Undefined before the first write. */
   read(): Promise<StoredDocument<Value> | undefined>
   /**
-   * Writes the value if the document still has this revision, undefined before the first write. Returns what is stored
-   * then, or undefined if another write was first.
+   * Writes the value if the document still has this revision (before the first write: undefined). Returns the stored
+   * document, or undefined if another process wrote first.
    */
   compareAndSet(value: Value, revision: string | undefined): Promise<StoredDocument<Value> | undefined>
 }

@@ -200,7 +200,7 @@ const ROUTES: Record<string, Requests> = {
   },
 }
 
-/** What is at fault, for the codes that name it. The others name nothing. */
+/** The `field` of an error, by its code. An error with another code has no `field`. */
 const FIELDS: Partial<Record<RefusalCode, RegExp>> = {
   invalid_company_number: /^company_number$/,
   invalid_query: /^(?:q|before|date|since)$/,

@@ -5,7 +5,7 @@ import type { CliContext } from '../../agent/command-line/context.ts'
 
 export interface CliResult {
   code: number
-  /** What was written to stdout as bytes. */
+  /** The bytes of stdout. */
   bytes: Buffer
   /** Stdout. */
   lines: string[]

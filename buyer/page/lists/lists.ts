@@ -1,6 +1,6 @@
 /**
- * Lists: a table is read and shown with its price, bought, and then shown from what is stored. A bought list has a URL
- * of its own, so it is opened again in any tab, as long as this browser keeps it.
+ * Reads a list, shows its price, buys it, and shows the stored result. A bought list has a URL of its own, which opens it
+ * in any tab of this browser.
  */
 import { namesOf } from '../../lists/columns.ts'
 import { proposeHeader } from '../../lists/header.ts'
@@ -231,7 +231,7 @@ async function refresh({ id, list, view }: OpenedList, { refused }: Ended): Prom
   return plan
 }
 
-/** After a purchase: the list, then what is without an answer, then the button for the rest. */
+/** Shows the list after a purchase. Payments without an answer are sent again before a new one is offered. */
 async function finish(shown: OpenedList, ended: Ended, isCurrent: () => boolean): Promise<void> {
   if (opened !== shown) fold(true)
   if (opened !== shown) showOpened(shown)

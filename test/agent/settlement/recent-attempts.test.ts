@@ -87,7 +87,7 @@ describe('[5.6.2] a settlement of another process', () => {
     expect(await stored()).to.deep.equal(record)
   })
 
-  it('keeps what is noted of its record, and its lease ends with its state', async () => {
+  it('keeps the due time that another process writes, and the lease ends when the state changes', async () => {
     const { state, updated_at } = record
     await log.advance(record, { state, updated_at, due_at: '2026-01-01T00:15:00.000Z' })
     void open().run(record, never)
