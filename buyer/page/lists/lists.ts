@@ -1,6 +1,6 @@
 /**
- * Reads a list, shows its price, buys it, and shows the stored result. A bought list has a URL of its own, which opens it
- * in any tab of this browser.
+ * Reads a list, shows its price, buys it, and shows the stored result. A bought list has a URL of its own, which opens
+ * it in any tab of this browser.
  */
 import { namesOf } from '../../lists/columns.ts'
 import { proposeHeader } from '../../lists/header.ts'
