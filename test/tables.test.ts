@@ -9,6 +9,7 @@ import { IMPORT_ERROR_CODES } from '../store/import/errors.ts'
 import { REFUSALS, UNCLEAR_STATUSES, WIRE_CODES } from '../agent/operation/refusal.ts'
 import { MATCHING_VERSION } from '../agent/operation/result.ts'
 import { sha256Hex } from '../base/canonical.ts'
+import { ACCURACY_PROMISES } from './bench/quality/tally.ts'
 import { companySchema, FIELDS, NORMALISATION_VERSION } from '../store/dataset/company.ts'
 import { LAYOUT_VERSION } from '../store/files/layout.ts'
 import { formsOf, SUFFIXES } from '../store/index/suffixes.ts'
@@ -46,6 +47,11 @@ function statesTable(): string[][] {
 }
 
 describe('the tables of the documents', () => {
+  it('have the promises of accuracy that the benchmark measures, with its targets', () => {
+    const rows = [...read('docs/accuracy.md').matchAll(/^\| ([^|]+?) +\| (at (?:least|most) [^|]+?) +\|$/gm)]
+    expect(rows.map(([, promise, target]) => [promise, target])).to.deep.equal(ACCURACY_PROMISES)
+  })
+
   it('have the states of a record as the code runs them', () => {
     const [, section = ''] = read('docs/payments.md').split('### States of a record\n')
     const [table = ''] = section.trim().split('\n\n')

@@ -30,7 +30,7 @@ const PROGRAMS: Record<string, { run: Program; usage: string }> = {
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   leak: { run: leak, usage: '[--requests N] [--only TEXT]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  proof: { run: proof, usage: '--former TREE [--only NAME,...] | --check' },
+  proof: { run: proof, usage: '--former TREE [--register FILE] [--only NAME,...] | --check' },
 }
 
 /** An option with a value has it in capitals or as a list of words. */

@@ -1,4 +1,5 @@
-/** What `npm run proof` writes: a file for each program, one with all verdicts, and figures in docs/benchmarks.md. */
+/** What `npm run proof` writes: a file for each program, one with all verdicts, and the figures of documents. */
+import { accuracyTargets } from './quality/tally.ts'
 import { markdown } from './report.ts'
 import { describeLimit, PERF_TARGETS, type PerfRowId } from './targets.ts'
 
@@ -53,11 +54,20 @@ function factOf(file: string, fact: string): string {
 /**
  * What the pages say that the programs of today do not.
  * @param files the pages by name
- * @param names the programs of the proof
+ * @param facts of each program of the proof, by name: its command and its target
  */
-export function findStale(files: ReadonlyMap<string, string>, names: readonly string[]): string[] {
-  const missing = names.filter((name) => !files.has(name)).map((name) => `${name}.md is missing`)
-  const foreign = [...files.keys()].filter((name) => !names.includes(name)).map((name) => `${name}.md has no program`)
+export function findStale(
+  files: ReadonlyMap<string, string>,
+  facts: ReadonlyMap<string, { command: string; target: string }>,
+): string[] {
+  const missing = [...facts.keys()].filter((name) => !files.has(name)).map((name) => `${name}.md is missing`)
+  const foreign = [...files.keys()].filter((name) => !facts.has(name)).map((name) => `${name}.md has no program`)
+  const begins = ([name, text]: [string, string]) =>
+    factOf(text, 'command').startsWith(`\`${facts.get(name)?.command ?? ''}`)
+  const otherCommands = [...files].filter((file) => !begins(file)).map(([name]) => `${name}.md is of another command`)
+  const otherTargets = [...files]
+    .filter(([name, text]) => facts.has(name) && factOf(text, 'target') !== facts.get(name)?.target)
+    .map(([name]) => `${name}.md has another target`)
   const missed = [...files]
     .filter(([, text]) => factOf(text, 'verdict') !== 'met')
     .map(([name]) => `${name}.md: missed`)
@@ -67,10 +77,15 @@ export function findStale(files: ReadonlyMap<string, string>, names: readonly st
     .filter((line) => line.startsWith('| bench perf'))
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map(([, , row, , , , , , target]) => `${row}: ${target}`)
+  const quality = files.get('quality')
+  const accuracy = quality === undefined ? [] : accuracyTargets([]).map(({ target }) => target)
   return [
     ...missing,
     ...foreign,
+    ...otherCommands,
+    ...otherTargets,
     ...missed,
+    ...accuracy.filter((target) => !quality?.includes(`| ${target} `)).map((target) => `quality.md lacks: ${target}`),
     ...shown.filter((row) => !targets.includes(row)).map((row) => `perf.md has another row or target: ${row}`),
     ...targets.filter((row) => !shown.includes(row)).map((row) => `perf.md lacks a row: ${row}`),
   ]
@@ -97,12 +112,30 @@ const FIGURES: readonly PerfRowId[] = [
   'import memory',
 ]
 
-/** @param files the files of the programs, by name. @returns the page with their figures */
-export function withFigures(page: string, files: ReadonlyMap<string, string>): string {
-  const [before, rest] = page.split(FIGURES_BEGIN)
+/** The documents that show figures of the files. */
+export const DOCUMENTS_WITH_FIGURES: Readonly<Record<string, (files: ReadonlyMap<string, string>) => string>> = {
+  'docs/benchmarks.md': (files) => figureTable(files.get('perf') ?? ''),
+  'docs/accuracy.md': (files) => scores(files.get('quality') ?? ''),
+}
+
+/** @param files the files of the programs, by name. @returns the document with their figures */
+export function withFigures(path: string, document: string, files: ReadonlyMap<string, string>): string {
+  const [before, rest] = document.split(FIGURES_BEGIN)
   const after = rest?.split(FIGURES_END)[1]
-  if (before === undefined || after === undefined) throw new Error('The page has no place for the table of figures.')
-  return `${before}${FIGURES_BEGIN}\n\n${figureTable(files.get('perf') ?? '')}\n\n${FIGURES_END}${after}`
+  const figures = DOCUMENTS_WITH_FIGURES[path]?.(files)
+  if (before === undefined || after === undefined || figures === undefined) throw new Error(`${path} has no figures`)
+  return `${before}${FIGURES_BEGIN}\n\n${figures}\n\n${FIGURES_END}${after}`
+}
+
+/** Below it, few first candidates are right. */
+const SCORE_SHOWN_MIN = 500
+
+/** The shares by score of the last run in the file, which is that of the published register if there is one. */
+function scores(quality: string): string {
+  const run = quality.slice(quality.lastIndexOf('\n- Register: ') + 1)
+  const lines = run.slice(run.indexOf('| score of the first candidate')).split('\n\n')[0]?.split('\n') ?? []
+  const shown = lines.filter((line) => !/^\| \d/.test(line) || Number(/\d+/.exec(line)) >= SCORE_SHOWN_MIN)
+  return `${shown.join('\n')}\n\n${run.split('\n')[0]}\n${run.split('\n')[1]}`
 }
 
 function figureTable(perf: string): string {

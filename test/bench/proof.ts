@@ -1,8 +1,9 @@
 /**
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
- * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/benchmarks.md.
- * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf. A program that fails
- * is reported; the others still run. `--check` runs none, and fails if a page is not what its program would write.
+ * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of other documents.
+ * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf, `--register FILE` a
+ * published register, with which quality runs too. A program that fails is reported; the others still run. `--check`
+ * runs none, and fails if a page is not what its program would write.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -12,14 +13,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
-import { findStale, toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
+import { DOCUMENTS_WITH_FIGURES, findStale, toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
 import { describeMachine, print } from './report.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT = join(ROOT, 'docs/benchmarks')
-/** Shows some figures of the files. */
-const PAGE = join(ROOT, 'docs/benchmarks.md')
 /** Longer than any program takes on a slow machine. */
 const PROGRAM_MS_MAX = 3_600_000
 const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
@@ -49,34 +48,40 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ['sizing', '--rows 1000000 --sales 3000', 'no size is above its limit'],
 ]
 
-export async function proof({ only, former, check }: Record<string, string>): Promise<boolean> {
+export async function proof({ only, former, register, check }: Record<string, string>): Promise<boolean> {
+  if (check !== undefined) return checkPages()
   const names = PROOF_SECTIONS.map(([name]) => name)
-  if (check !== undefined) return checkPages(names)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   if (wanted.includes('perf') && former === undefined) throw new Error('--former names the tree of a former release')
   const commit = describeCommit()
-  const style = { ...(await resolveConfig(PAGE)), parser: 'markdown' }
+  const style = { ...(await resolveConfig(join(OUT, 'perf.md'))), parser: 'markdown' }
   const write = async (name: string, text: string) => writeFile(join(OUT, `${name}.md`), await format(text, style))
   let failed = 0
   for (const section of PROOF_SECTIONS.filter(([name]) => wanted.includes(name))) {
-    const run = await runSection(section, commit, section[0] === 'perf' ? former : undefined)
+    const run = await runSection(section, commit, { former, register })
     if (!run.isPassed) failed += 1
     await write(run.name, toFile(run))
     const written = names.filter((name) => existsSync(join(OUT, `${name}.md`)))
     const reads = written.map(async (name) => [name, await readFile(join(OUT, `${name}.md`), 'utf8')] as const)
     const files = new Map(await Promise.all(reads))
     await write('proof', toSummary(files))
-    await writeFile(PAGE, await format(withFigures(await readFile(PAGE, 'utf8'), files), style))
+    for (const path of Object.keys(DOCUMENTS_WITH_FIGURES)) {
+      const document = await readFile(join(ROOT, path), 'utf8')
+      await writeFile(join(ROOT, path), await format(withFigures(path, document, files), style))
+    }
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
 }
 
-async function checkPages(names: readonly string[]): Promise<boolean> {
+async function checkPages(): Promise<boolean> {
   const pages = readdirSync(OUT).filter((file) => file !== 'proof.md')
   const reads = pages.map(async (file) => [basename(file, '.md'), await readFile(join(OUT, file), 'utf8')] as const)
-  const stale = findStale(new Map(await Promise.all(reads)), names)
+  const facts = PROOF_SECTIONS.map(
+    ([name, options, target]) => [name, { command: commandOf([name, options]), target }] as const,
+  )
+  const stale = findStale(new Map(await Promise.all(reads)), new Map(facts))
   for (const each of stale) print(each)
   print(`${pages.length} pages, ${stale.length} faults`)
   return stale.length === 0
@@ -88,25 +93,35 @@ function describeCommit(): string {
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
+const commandOf = ([name, options]: readonly [string, string]) => `npm run bench -- ${name} ${options}`.trim()
+
 async function runSection(
-  [name, options, target]: ProofSection,
+  section: ProofSection,
   commit: string,
-  former: string | undefined,
+  { former, register }: Record<'former' | 'register', string | undefined>,
 ): Promise<ProvedRun> {
+  const [name, options, target] = section
   const args = [name, ...options.split(' ').filter(Boolean)]
-  // Without the folder, which differs between machines.
-  const release = former === undefined ? '' : ` --former ${basename(former)}`
-  const command = `npm run bench -- ${args.join(' ')}${release}`
+  const runs = [name === 'perf' && former !== undefined ? [...args, '--former', resolve(former)] : args]
+  // Without the folders, which differ between machines.
+  let command = `\`${commandOf([name, options])}${name === 'perf' && former ? ` --former ${basename(former)}` : ''}\``
+  if (name === 'quality' && register !== undefined) {
+    runs.push([...args, '--dataset', resolve(register)])
+    command += `, and with \`--dataset ${basename(register)}\``
+  }
   print(command)
   const began = performance.now()
-  const { isPassed, output } = await runProgram(former === undefined ? args : [...args, '--former', resolve(former)])
+  const results: Awaited<ReturnType<typeof runProgram>>[] = []
+  for (const each of runs) results.push(await runProgram(each))
+  const isPassed = results.every((each) => each.isPassed)
+  const output = results.map((each) => each.output).join('\n\n')
   const seconds = Math.round((performance.now() - began) / 1000)
   if (!isPassed) print(`${output}\n${name} failed`)
   const last = output.split('\n').at(-1) ?? ''
   const run = `${seconds} s, ${describeMachine()}`
   return {
     name,
-    facts: { command: `\`${command}\``, commit, run, target },
+    facts: { command, commit, run, target },
     measured: last.startsWith('|') ? 'see below' : last,
     isPassed,
     details: toDetails(isPassed, output),

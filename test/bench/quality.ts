@@ -3,6 +3,7 @@
  * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
 import { writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { MATCHING_VERSION } from '../../agent/operation/result.ts'
 import { openBenchRegister } from './generated-register.ts'
 import { evaluate } from './quality/evaluate.ts'
@@ -28,11 +29,11 @@ export async function quality(options: Record<string, string>): Promise<boolean>
   const questions = all.filter((question) => halfOf(question, SEED) === half)
   const evaluations = questions.map((question) => evaluate(question, context))
   const targets = accuracyTargets(evaluations)
-  print(`# Accuracy
+  print(`# Accuracy in ${dataset === undefined ? 'a made-up register' : 'a published register'}
 
 ${describeMachine()}
 
-- Register: ${dataset ?? 'made up'}, ${register.companies.length} companies and ${removals} that are removed.
+- Register: ${dataset === undefined ? 'made up' : basename(dataset)}, ${register.companies.length} companies and ${removals} that are removed.
 - Seed ${SEED}; ${sample.length} companies sampled.
 - Questions: the ${half} half; the seed assigns each company to the half "tuning" or "report".
 - matching_version: ${MATCHING_VERSION}.
