@@ -15,7 +15,7 @@ import {
 import { WEIGHTS, type Client } from './limits/address-budget.ts'
 import { payerPrefixOf } from '../payment/binding.ts'
 import { checkTimes, endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
-import { isNear } from '../settlement/chain/clock.ts'
+import { isNear, showsReply, toMs } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { nonceKey, transferCall } from '../settlement/chain/token.ts'
 import { isPayment } from '../settlement/decide.ts'
@@ -34,9 +34,6 @@ const RESERVED_MS = 2_000
 const UNKNOWN_MAX = 4
 /** An outcome usually becomes known with the next observations of the reconciler. */
 const UNKNOWN_WAIT_MS = 30_000
-
-/** If the observed block is older than the reply of the facilitator by more than this, it proves nothing. */
-const REPLY_TO_BLOCK_MS_MAX = 30_000
 
 /** The answers do not count, or there are none. The payment stays usable. */
 const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
@@ -162,7 +159,7 @@ function findDoubt(
   if (isForFormerReceiver) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_recipient_mismatch')
   if (isTimely) return isUndeployed ? refuseTrial(observation.trial, payer.balance, payment) : undefined
   const { authorization } = payment.payload
-  const reason = checkTimes(authorization, new Date(Number(time) * 1000))
+  const reason = checkTimes(authorization, new Date(toMs(time)))
   if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
   const isPassing = reason === 'invalid_exact_evm_payload_authorization_valid_before'
@@ -224,14 +221,14 @@ async function checkRefusal(
   checked: CheckedPayment,
   { start, reason }: { start: SaleStart; reason: QuoteReason },
 ): Promise<NotForSale | undefined> {
-  const repliedAt = payments.now().getTime()
+  const repliedAt = payments.now()
   const { payload } = checked.payment
   const options = { otherThan: start.observation.node, transfer: transferCall(payload) }
   const again = await tryObserve(payments, checked, options)
   if (!again) return checked.deploysWallet ? UNAVAILABLE : UNANSWERED
   const { observation, payer } = again
   if (payer.isNonceUsed) return { kind: 'maybe_settled', observation }
-  if (Number(observation.time) * 1000 < repliedAt - REPLY_TO_BLOCK_MS_MAX) return UNAVAILABLE
+  if (!showsReply(observation.time, repliedAt)) return UNAVAILABLE
   // A free nonce contradicts a use that the facilitator reports, whatever else the token refuses.
   if (observation.trial === 'made' || reason === 'authorization_used') return undefined
   const isCovered = payer.balance >= BigInt(payload.authorization.value)

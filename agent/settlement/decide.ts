@@ -4,6 +4,7 @@
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { NonceUse } from './chain/chain.ts'
+import { toMs } from './chain/clock.ts'
 import type { TransferTrial } from './chain/token.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
@@ -127,5 +128,5 @@ function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
 
 /** Whether a block from after this time shows it. Nodes that lag show a nonce as free that was just used. */
 function isShownAfter(milliseconds: number, nonceState: NonceState): boolean {
-  return nonceState.nonce !== 'free' || Number(nonceState.time) * 1000 > milliseconds
+  return nonceState.nonce !== 'free' || toMs(nonceState.time) > milliseconds
 }

@@ -1,6 +1,6 @@
 /** Confirms what leaves a payment unpaid by a second observation. No working node may contradict it. */
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
-import { isNear } from './chain/clock.ts'
+import { isNear, toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
 import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { observeRecords, type ObservedRecord } from './observe-records.ts'
@@ -39,7 +39,7 @@ export async function judgeDenial(
 
 function isLater({ time, final }: Observation, first: FirstDenial): boolean {
   const isFinalNewer = final !== undefined && first.final_block !== '' && final.number > BigInt(first.final_block)
-  return isFinalNewer && Number(time - BigInt(first.time)) * 1000 >= APART_MS
+  return isFinalNewer && toMs(time - BigInt(first.time)) >= APART_MS
 }
 
 /**

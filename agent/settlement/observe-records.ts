@@ -4,6 +4,8 @@
  */
 import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
+import { blockAfter } from './chain/blocks.ts'
+import { CLOCK_ERROR_SECONDS_MAX } from './chain/clock.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
 import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
@@ -47,9 +49,6 @@ export async function observeRecords(
   })
 }
 
-/** Added to an estimated block, because the clocks of service and chain differ: 64 seconds on Base. */
-const MARGIN_BLOCKS = 32n
-
 /**
  * Finds the transfers of records in the logs of a node, all with a few calls. A record without a found transfer has no
  * entry.
@@ -77,15 +76,8 @@ function toQuery(record: ResponseRecord, observation: Observation) {
     // The newest block before the settlement. If a reorganisation moves the transfer below it, the record is observed
     // alone.
     fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
-    toBlock: blockAt(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
+    toBlock: blockAfter(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
   }
-}
-
-/** The number of the block at a time in seconds, or a later one. Assumes equal times between blocks. */
-function blockAt(seconds: bigint, { number, time, final }: Observation): bigint {
-  if (!final || final.time >= time || seconds >= time) return number
-  const block = number - ((time - seconds) * (number - final.number)) / (time - final.time) + MARGIN_BLOCKS
-  return block < number ? block : number
 }
 
 function recordedNonce(record: ResponseRecord) {
@@ -121,13 +113,10 @@ async function readNonceOf(
   return use
 }
 
-/** The local clock may have been wrong by this much when a payment was accepted. */
-const CLOCK_DIFFERENCE_SECONDS_MAX = 600
-
 /** The time in seconds before which a payment cannot have been settled, as far as its block shows. */
 export function earliestSettlement({ validBefore }: TransferAuthorization, { time }: Observation): bigint {
   const last = BigInt(validBefore) < time ? BigInt(validBefore) : time
-  return last - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX)
+  return last - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_ERROR_SECONDS_MAX)
 }
 
 /** Returns undefined if the chain cannot be read, and reports the cause. */

@@ -9,6 +9,7 @@ import { countOpen } from '../../store/log/responses.ts'
 import type { Timer } from '../../base/runtime.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { unwrapSignature } from '../payment/wrapped-signature.ts'
+import { toMs } from './chain/clock.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
 import { awaitsRefusal } from './decide.ts'
 import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
@@ -226,7 +227,7 @@ class Reconciler {
     const isSeen = state === 'settled' && isNonceUsed
     // A final block past the settlement confirms it, and one past `validBefore` ends an open payment.
     const expectedAt = isSeen ? Date.parse(updated_at) : Number(validBefore) * 1000
-    const expectedMs = observation.final ? expectedAt - Number(observation.final.time) * 1000 : 0
+    const expectedMs = observation.final ? expectedAt - toMs(observation.final.time) : 0
     const delays = isSeen ? [DELAY_SEEN_MS_MAX] : [Math.abs(ageMs) / 2, this.#delayMaxMs]
     if (first_denial) delays.push(APART_MS)
     if (isSeen || expectedMs > 0) delays.push(expectedMs)

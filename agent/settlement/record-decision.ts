@@ -4,6 +4,7 @@
  */
 import type { RecordChange, ResponseRecord } from '../../store/log/record.ts'
 import { isVoid, mayFollow, type RecordState } from '../../store/log/states.ts'
+import { toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
 import type { NonceState } from './decide.ts'
 import { settledResponse } from '../payment/recorded-payment.ts'
@@ -27,7 +28,7 @@ export function recordDecision(
   { action, nonceState, observation }: Decision,
 ): Promise<ResponseRecord> {
   // The retention counts from the later of clock and chain, so that a wrong clock cannot shorten it.
-  const endedAt = Math.max(recorder.now().getTime(), Number(observation.time) * 1000)
+  const endedAt = Math.max(recorder.now().getTime(), toMs(observation.time))
   const end = { state: action, updated_at: new Date(endedAt).toISOString() }
   switch (action) {
     case 'refused':

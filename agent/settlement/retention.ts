@@ -6,6 +6,7 @@ import type { ResponseLog } from '../../store/log/responses.ts'
 import { pruneUnrecorded } from '../../store/log/unrecorded.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
+import { isFarOff } from './chain/clock.ts'
 import { DAY_MS } from '../../base/day.ts'
 
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
@@ -13,11 +14,6 @@ const BATCH_RECORDS = 200
 /** Between two batches, so that sales can write to the log. */
 const PAUSE_MS = 20
 
-/**
- * Nothing is removed if the local clock and the newest block differ by more than this. Base has a block every two
- * seconds.
- */
-const CLOCK_ERROR_MS_MAX = 10 * 60 * 1000
 /** After a wrong clock, or a chain that cannot be read. */
 const RETRY_MS = 10 * 60 * 1000
 
@@ -39,10 +35,10 @@ export function startRetention({ log, chain, days, now, timer, report }: Retenti
   /** Whether the local clock agrees with the chain and has not been set back. */
   async function isClockRight(): Promise<boolean> {
     const { time } = await chain.observe([])
-    const clock = now().getTime()
-    const isSetBack = clock < latest
-    latest = clock
-    return !isSetBack && Math.abs(clock - Number(time) * 1000) <= CLOCK_ERROR_MS_MAX
+    const clock = now()
+    const isSetBack = clock.getTime() < latest
+    latest = clock.getTime()
+    return !isSetBack && !isFarOff(time, clock)
   }
 
   /** Returns the time until the next batch. */

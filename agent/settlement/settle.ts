@@ -7,6 +7,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
+import { toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
 import { withDeadline } from './rpc/deadline.ts'
 import { isTimeout } from './rpc/time-limits.ts'
@@ -124,7 +125,7 @@ function hasEnded(payments: PaymentServices, record: ResponseRecord, start: Sale
 function latestTime({ now, monotonic }: PaymentServices, start: SaleStart | undefined): number {
   if (!start) return now().getTime()
   const { observation, observedAt } = start
-  return Math.max(now().getTime(), Number(observation.time) * 1000 + (monotonic() - observedAt))
+  return Math.max(now().getTime(), toMs(observation.time) + (monotonic() - observedAt))
 }
 
 /**

@@ -20,6 +20,7 @@ import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../base/hidden.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
+import { isOld, toMs } from '../../agent/settlement/chain/clock.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
@@ -47,8 +48,6 @@ export const REGISTRY_ABI = parseAbi([
   'function readFeedback(uint256 agentId, address clientAddress, uint64 feedbackIndex) view returns (int128 value, uint8 valueDecimals, bytes tag1, bytes tag2, bool isRevoked)',
 ])
 
-/** A read fails if the newest block is older, because the node then lags behind. */
-const BLOCK_AGE_MS_MAX = 5 * 60_000
 const URI_CODE_POINTS_MAX = 2_048
 const TAG_CODE_POINTS_MAX = 256
 /** The bounds in ERC-8004. */
@@ -138,8 +137,8 @@ function toFeedback(index: number, [value, decimals, first, second, revoked]: Fe
 async function openHead({ url, now }: RegistryReaderOptions, signal: AbortSignal) {
   const rpc = onChain(openRpc({ url, signal }), DEPLOYMENTS.testnet.chainId)
   const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
-  const time = new Date(Number(timestamp) * 1000)
-  if (!(now().getTime() - time.getTime() <= BLOCK_AGE_MS_MAX)) throw new ReplyError('OLD_BLOCK')
+  const time = new Date(toMs(timestamp))
+  if (isOld(timestamp, now())) throw new ReplyError('OLD_BLOCK')
   const request = ({ method, params }: { method: string; params?: unknown[] }) => rpc(method, params)
   const client = createClient({ transport: custom({ request }, { retryCount: 0 }) })
   return {

@@ -2,7 +2,7 @@
 import { pad } from 'viem'
 import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
-import { hash, hexNumber, readBlock } from './blocks.ts'
+import { blockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import {
   CANCELED,
@@ -22,8 +22,6 @@ import type { ObservedPayment } from './view.ts'
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
-/** A block before a time is found as a multiple of this. At two seconds a block that is half an hour. */
-const STEP_BLOCKS = 1_000n
 
 export type NonceUse =
   /** This transfer, which is logged directly after `AuthorizationUsed`. */
@@ -120,7 +118,7 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   const { rpc, search, newest } = node
   const log = await search.find({
     key: keyOf(query),
-    from: 'time' in from ? await blockBefore(node, from.time) : firstBlock(node, from.block),
+    from: 'time' in from ? await blockBefore(rpc, newest.number, from.time) : firstBlock(node, from.block),
     to: newest.number,
     read: (range) => readUse(rpc, query, range),
   })
@@ -132,18 +130,6 @@ async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
 function firstBlock({ newest: { number } }: ObservedNode, from: bigint): bigint {
   if (from <= number) return from
   return number > BLOCKS_BEFORE_NEWEST ? number - BLOCKS_BEFORE_NEWEST : 0n
-}
-
-/** A block before a time in seconds, or block 0. The same at each call, so that an unfinished search continues. */
-async function blockBefore({ rpc, newest: { number } }: ObservedNode, time: bigint): Promise<bigint> {
-  let low = 0n
-  let high = number / STEP_BLOCKS + 1n
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n
-    if ((await readBlock(rpc, middle * STEP_BLOCKS)).timestamp < time) low = middle
-    else high = middle
-  }
-  return low * STEP_BLOCKS
 }
 
 async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<EventLog | undefined> {

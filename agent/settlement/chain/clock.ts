@@ -1,14 +1,38 @@
 /**
- * Compares the local clock with the blocks. With a wrong clock the service would call payments late or early, so it
- * sells nothing until an observation agrees with the clock again.
+ * Compares the local clock with the blocks, and has every tolerance of such a comparison. With a wrong clock payments
+ * would be called late or early, so the service sells nothing until an observation agrees with the clock again.
  */
 
 /** More than blocks and clocks of a working chain differ. */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000
+/** By this much the local clock may have been wrong when a payment was accepted or a record was written. */
+export const CLOCK_ERROR_SECONDS_MAX = 600
+/** A block that is older than a reply by more than this shows nothing of what was true at the reply. */
+const REPLY_TO_BLOCK_MS_MAX = 30_000
+
+/** The time of a block, which is in seconds, as milliseconds. */
+export function toMs(time: bigint): number {
+  return Number(time) * 1000
+}
 
 /** Whether a block time in seconds agrees with the local clock. */
 export function isNear(time: bigint, now: Date): boolean {
-  return Math.abs(Number(time) * 1000 - now.getTime()) <= CLOCK_DIFFERENCE_MS_MAX
+  return Math.abs(toMs(time) - now.getTime()) <= CLOCK_DIFFERENCE_MS_MAX
+}
+
+/** Whether a block is older than those of a working node. */
+export function isOld(time: bigint, now: Date): boolean {
+  return now.getTime() - toMs(time) > CLOCK_DIFFERENCE_MS_MAX
+}
+
+/** Whether a block shows what was true when a reply came, at `repliedAt` of the local clock. */
+export function showsReply(time: bigint, repliedAt: Date): boolean {
+  return toMs(time) >= repliedAt.getTime() - REPLY_TO_BLOCK_MS_MAX
+}
+
+/** Whether the clock is so wrong, or the chain stands so long, that the age of a record is not known. */
+export function isFarOff(time: bigint, now: Date): boolean {
+  return Math.abs(toMs(time) - now.getTime()) > 1000 * CLOCK_ERROR_SECONDS_MAX
 }
 
 interface ObservedBlock {
@@ -62,6 +86,6 @@ export class ClockCheck {
   }
 
   #aheadMs(time: bigint): number {
-    return Number(time) * 1000 - this.#now().getTime()
+    return toMs(time) - this.#now().getTime()
   }
 }

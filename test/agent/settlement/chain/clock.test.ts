@@ -1,6 +1,6 @@
-/** [5.7.10] When the local clock counts as wrong. */
+/** [5.7.10] When the local clock counts as wrong, and the tolerances of times. */
 import { expect } from 'chai'
-import { ClockCheck } from '../../../../agent/settlement/chain/clock.ts'
+import { ClockCheck, isFarOff, isNear, isOld, showsReply } from '../../../../agent/settlement/chain/clock.ts'
 
 const NOW = 1_800_000_000
 
@@ -40,5 +40,27 @@ describe('[5.7.10] the check of the local clock', () => {
 
   it('ends with the first block that agrees with the clock', () => {
     expect(verdicts([3_600, 1], [3_600, 2], [0, 3])).to.deep.equal([false, true, false])
+  })
+})
+
+describe('a block', () => {
+  const now = new Date(NOW * 1000)
+  const verdictsOf = (isSo: (time: bigint, clock: Date) => boolean, ...seconds: number[]) =>
+    seconds.map((each) => isSo(BigInt(NOW + each), now))
+
+  it('agrees with the clock up to a minute on both sides', () => {
+    expect(verdictsOf(isNear, -61, -60, 60, 61)).to.deep.equal([false, true, true, false])
+  })
+
+  it('is old after more than a minute, and never if it is ahead of the clock', () => {
+    expect(verdictsOf(isOld, -61, -60, 3_600)).to.deep.equal([true, false, false])
+  })
+
+  it('is far off by more than ten minutes on both sides', () => {
+    expect(verdictsOf(isFarOff, -601, -600, 600, 601)).to.deep.equal([true, false, false, true])
+  })
+
+  it('shows what a reply says if it is at most 30 seconds older', () => {
+    expect(verdictsOf(showsReply, -31, -30, 0)).to.deep.equal([false, true, true])
   })
 })
