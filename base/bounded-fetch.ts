@@ -1,6 +1,6 @@
 /** Every request of the buyer: limited in time and size, without redirects. Errors contain no text of the answer. */
 import type { z } from 'zod'
-import { readReply } from './read-body.ts'
+import { readUpTo } from './read-body.ts'
 import { parseDocument } from './strict-json.ts'
 
 export type Fetch = typeof globalThis.fetch
@@ -27,7 +27,7 @@ export async function fetchText(
   const response = await fetch(url, { ...init, redirect: 'error', signal }).catch((cause: unknown) => {
     throw new Error(`Cannot reach ${new URL(url).origin}`, { cause })
   })
-  const bytes = await readReply(response, ANSWER_BYTES_MAX).catch((cause: unknown) => {
+  const bytes = await readUpTo(response.body ?? new Blob([]).stream(), ANSWER_BYTES_MAX).catch((cause: unknown) => {
     throw new Error('The answer did not arrive completely', { cause })
   })
   if (!bytes) throw new Error(`The answer is larger than ${ANSWER_BYTES_MAX} bytes`)

@@ -1,19 +1,27 @@
-/** Reads the body of an answer up to a limit, and UTF-8 and JSON that may be invalid. */
+/** Reads a body up to a limit, and UTF-8 and JSON that may be invalid. */
 
 /**
- * Returns undefined, and closes the connection, if the body is longer than `bytesMax`. The bytes are counted after
- * decompression.
+ * Undefined if there are more than `bytesMax` bytes. Reading ends there, which cancels the body of a `Response` and
+ * destroys a stream of Node. The bytes of a `Response` are counted after decompression.
  */
-export async function readReply({ body }: Response, bytesMax: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
+export async function readUpTo(
+  chunks: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const read: Uint8Array[] = []
   let length = 0
-  // A return leaves the loop, which cancels the body and closes the connection.
-  for await (const chunk of body ?? []) {
+  for await (const chunk of chunks) {
     length += chunk.byteLength
     if (length > bytesMax) return undefined
-    chunks.push(chunk)
+    read.push(chunk)
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer())
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of read) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
 }
 
 /** Undefined if the bytes are not UTF-8. Keeps a byte order mark. */

@@ -3,6 +3,7 @@
  * agent/answer/prepare-batch.ts.
  */
 import * as z from 'zod'
+import { digestSchema } from '../../base/digest.ts'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { toJsonSchema } from './json-schema.ts'
@@ -10,7 +11,7 @@ import { parseOperation, type Operation, type OperationDefinition, type SingleDe
 import { API_PREFIX } from './endpoints.ts'
 import { refused, type Computed } from './outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody, type Refusal } from './refusal.ts'
-import { dataErrorSchema, snapshotIdSchema } from './result.ts'
+import { dataErrorSchema } from './result.ts'
 
 /**
  * A larger answer is refused before anything is charged (contract 4.11.4). With the message and the settlement around
@@ -212,7 +213,7 @@ function answerSchema(operations: readonly SingleDefinition[]) {
       .min(1)
       .meta({ description: 'In the order of the inputs.' }),
     source: sourceSchema,
-    snapshot_id: snapshotIdSchema,
+    snapshot_id: digestSchema,
     matching_version: z.string().optional(),
     score_definition: z.string().optional(),
   })

@@ -1,5 +1,6 @@
 /** What changed in the register between two days (contract 4.10). */
 import * as z from 'zod'
+import { digestSchema } from '../../base/digest.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
@@ -7,7 +8,7 @@ import { exampleCompany } from './examples.ts'
 import { CHANGES_MAX, companyNumbers, countUpTo, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
-import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
+import { fieldSchema, gapsSchema } from './result.ts'
 
 const KINDS = ['added', 'removed', 'changed'] as const
 
@@ -32,7 +33,7 @@ const changesResponseSchema = z.strictObject({
   /** Present if the input has company numbers. */
   not_in_register: z.array(z.string()).optional(),
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  snapshot_id: digestSchema,
 })
 
 export type ChangesResponse = z.infer<typeof changesResponseSchema>

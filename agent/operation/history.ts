@@ -1,5 +1,6 @@
 /** The versions of one company in the recorded files of the register (contract 4.8). */
 import * as z from 'zod'
+import { digestSchema } from '../../base/digest.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
@@ -7,12 +8,12 @@ import { exampleCompany } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './endpoints.ts'
-import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
+import { fieldSchema, gapsSchema } from './result.ts'
 
 /** About 100 KB. */
 export const VERSIONS_MAX = 100
 
-const seenSchema = z.strictObject({ snapshot_id: snapshotIdSchema, date: z.iso.date() })
+const seenSchema = z.strictObject({ snapshot_id: digestSchema, date: z.iso.date() })
 
 const versionSchema = z.strictObject({
   state: z.enum(['present', 'absent', 'quarantined', 'erased']),
@@ -30,7 +31,7 @@ const historyResponseSchema = z.strictObject({
   complete_since: z.iso.date(),
   gaps: gapsSchema,
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  snapshot_id: digestSchema,
 })
 
 export type HistoryResponse = z.infer<typeof historyResponseSchema>

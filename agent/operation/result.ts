@@ -1,11 +1,10 @@
 /** Schemas that answers share (contract 2). They validate each answer, and OpenAPI is generated from them. */
 import * as z from 'zod'
+import { digestSchema } from '../../base/digest.ts'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { CANDIDATES_MAX } from './fields.ts'
 import { NEXT, REFUSALS, type Next, type RefusalCode } from './refusal.ts'
-
-export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 export const errorSchema = z.strictObject({
   code: z
@@ -22,7 +21,7 @@ export const dataErrorSchema = z.strictObject({
   company: z.null(),
   error: errorSchema,
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  snapshot_id: digestSchema,
 })
 
 export const fieldSchema = companySchema.omit({ company_number: true }).keyof()
@@ -34,7 +33,7 @@ export const gapsSchema = z.array(z.strictObject({ from: z.iso.date(), to: z.iso
 export const companyResponseSchema = z.strictObject({
   company: companySchema,
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  snapshot_id: digestSchema,
 })
 
 export const SCORE_MAX = 1000
@@ -122,7 +121,7 @@ export const rankingMembers = {
   matching_version: z.string(),
   score_definition: z.string(),
   source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  snapshot_id: digestSchema,
 }
 
 /** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 1.4). */

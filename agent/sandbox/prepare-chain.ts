@@ -1,6 +1,6 @@
 /** Prepares the local chain for payments: test token, Multicall contract, gas for the relayer, tokens for the buyer. */
 import { encodeFunctionData, parseAbi, parseEther, parseUnits, type Address } from 'viem'
-import { MULTICALL } from '../../rest-facade/registry/reader.ts'
+import { MULTICALL } from '../settlement/chain/multicall.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { GAS_BALANCE, installContract, openLocalClient, sendAs } from './contracts.ts'
 

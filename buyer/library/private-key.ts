@@ -2,7 +2,8 @@
 import { open } from 'node:fs/promises'
 import { createFileAtomically } from '../../store/files/atomic-file.ts'
 import { errorCode } from '../../base/error-code.ts'
-import { readUpTo } from '../../store/files/bounded-read.ts'
+import { decodeUtf8 } from '../../base/read-body.ts'
+import { readFileUpTo } from '../../store/files/bounded-read.ts'
 import { isPrivateKey } from '../../agent/payment/accounts.ts'
 import { findOpenMode, isMountedSecret } from '../../store/files/private-files.ts'
 
@@ -25,8 +26,8 @@ export async function readPrivateKey(path: string): Promise<`0x${string}`> {
   if (stats?.isDirectory()) throw new Error(`${path} is a directory: name the key file`)
   const fault = stats && !isMountedSecret(path, stats) ? findOpenMode(stats.mode) : undefined
   if (fault !== undefined) throw new Error(`${path} ${fault}: run chmod 600 ${JSON.stringify(path)}`)
-  const bytes = file && (await readUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
-  const key = bytes?.toString().trim() ?? ''
+  const bytes = file && (await readFileUpTo(file, KEY_FILE_BYTES_MAX).catch(() => undefined))
+  const key = (bytes && decodeUtf8(bytes)?.trim()) ?? ''
   if (!isPrivateKey(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
   return key
 }

@@ -15,7 +15,7 @@ import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../../ag
 import { decodeUtf8, parseJson } from '../../base/read-body.ts'
 import { ANSWER_BYTES_MAX, type Fetch } from '../../base/bounded-fetch.ts'
 import { parseStrictJson } from '../../base/strict-json.ts'
-import { readUpTo } from '../../store/files/bounded-read.ts'
+import { readFileUpTo } from '../../store/files/bounded-read.ts'
 import { fileEntry } from './folder-storage.ts'
 import { isOtherEntry, parsePurchase, readPurchase } from './purchase-file.ts'
 import {
@@ -158,7 +158,7 @@ async function readTextFile(file: string): Promise<string> {
   // Without `O_NONBLOCK`, opening a pipe waits for a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a regular file`)
-  const bytes = await readUpTo(handle, FILE_BYTES_MAX)
+  const bytes = await readFileUpTo(handle, FILE_BYTES_MAX)
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
   const text = decodeUtf8(bytes)
   if (text === undefined) throw new Error(`${file} is not UTF-8 text`)

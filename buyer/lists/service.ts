@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { escapeHtml } from '../../base/escape-html.ts'
 import { escapeInvisible } from '../../base/hidden.ts'
-import { parseJson } from '../../base/read-body.ts'
+import { parseJson, readUpTo } from '../../base/read-body.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { isLoopback, parseUrl } from '../../base/url-policy.ts'
 import { openBuyer, type BuyerOptions } from '../library/open-buyer.ts'
@@ -186,15 +186,10 @@ function isLoopbackOrigin(origin: string): boolean {
 
 /** Undefined if the body is too large. */
 async function readForm(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    // The rest is read and dropped, so that the client reads the answer.
-    if (length <= BODY_BYTES_MAX) chunks.push(chunk)
-    else if (length > 4 * BODY_BYTES_MAX) break
-  }
-  return length <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString() : undefined
+  // Node reads and drops the rest after the answer, so that the client reads the answer.
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  const bytes = await readUpTo(chunks, BODY_BYTES_MAX)
+  return bytes && new TextDecoder().decode(bytes)
 }
 
 const ok = (body: Reply['body']): Reply => ({ status: 200, reason: 'OK', body })

@@ -58,10 +58,12 @@ const OLE_CONTAINER = [0xd0, 0xcf, 0x11, 0xe0]
 /** HTML and XML, which programs export with the name .xls, RTF and PDF. */
 const DOCUMENT = /^\s*(?:<(?:[!?]|html|head|body|meta|table)|\{\\rtf|%PDF-)/i
 
+export const tooLarge = (name: string) => new TableError(`${name} is larger than ${TABLE_BYTES_MAX / 1024 ** 2} MiB`)
+
 /** @throws TableError with one line about the fault */
 export async function parseTable(bytes: Uint8Array, options: ReadOptions): Promise<Table> {
   const { name } = options
-  if (bytes.length > TABLE_BYTES_MAX) throw new TableError(`${name} is larger than ${TABLE_BYTES_MAX / 1024 ** 2} MiB`)
+  if (bytes.length > TABLE_BYTES_MAX) throw tooLarge(name)
   if (startsWith(bytes, OLE_CONTAINER))
     throw new TableError(`${name} is an .xls file or has a password. Save it as .xlsx without one`)
   if (!startsWith(bytes, ARCHIVE)) {

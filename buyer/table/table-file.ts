@@ -2,22 +2,18 @@
 import { access, constants, lstat, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
-import { readUpTo } from '../../store/files/bounded-read.ts'
-import { parseTable, TABLE_BYTES_MAX, type ReadOptions, type Table } from './read-table.ts'
+import { readUpTo } from '../../base/read-body.ts'
+import { readFileUpTo } from '../../store/files/bounded-read.ts'
+import { parseTable, TABLE_BYTES_MAX, tooLarge, type ReadOptions, type Table } from './read-table.ts'
 import { TableError } from './table-error.ts'
 import type { Rows } from './cell.ts'
 import { encodeTable, type WriteOptions } from './write-table.ts'
 
-/** All of stdin, or more than a table can have. */
+/** All of stdin. */
 export async function readStream(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of stream) {
-    parts.push(part)
-    length += part.length
-    if (length > TABLE_BYTES_MAX) break
-  }
-  return Buffer.concat(parts)
+  const bytes = await readUpTo(stream, TABLE_BYTES_MAX)
+  if (!bytes) throw tooLarge('stdin')
+  return bytes
 }
 
 /**
@@ -27,8 +23,8 @@ export async function readStream(stream: AsyncIterable<Uint8Array>): Promise<Uin
 export async function readTable(path: string | Uint8Array, options: Omit<ReadOptions, 'name'> = {}): Promise<Table> {
   if (typeof path !== 'string') return parseTable(path, { ...options, name: 'stdin' })
   await using file = await open(path)
-  const bytes = await readUpTo(file, TABLE_BYTES_MAX)
-  if (!bytes) throw new TableError(`${path} is larger than ${TABLE_BYTES_MAX / 1024 ** 2} MiB`)
+  const bytes = await readFileUpTo(file, TABLE_BYTES_MAX)
+  if (!bytes) throw tooLarge(path)
   return parseTable(bytes, { ...options, name: path })
 }
 

@@ -21,6 +21,7 @@ import { replaceInvisible } from '../../base/hidden.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { isOld, toMs } from '../../agent/settlement/chain/clock.ts'
+import { MULTICALL } from '../../agent/settlement/chain/multicall.ts'
 import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
@@ -30,9 +31,6 @@ export const REGISTRIES: { identity: Address; reputation: Address } = {
   identity: '0x8004A818BFB912233c491871b3d84c89A494BD9e',
   reputation: '0x8004B663056A597Dffe9eCcC1965A193B7388713',
 }
-
-/** Multicall3. The x402 facilitator also uses it, to tell a used nonce from other failures. */
-export const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
  * Excludes functions that read all clients or all responders: anyone can make their results grow without bound. Strings

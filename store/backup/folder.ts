@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { sha256Schema } from '../../base/digest.ts'
 import { StoreError } from '../files/environment.ts'
 
 /** What a backup and a restore need. */
@@ -33,10 +34,7 @@ const manifestSchema = z.strictObject({
   records: z.int().nonnegative(),
   damaged: z.int().nonnegative(),
   /** SHA-256 in hexadecimal digits, by path. */
-  files: z.record(
-    z.string().regex(/^((?:responses|catalog|history)\/data\.mdb|keys\/[^/\\]+)$/),
-    z.string().regex(/^[0-9a-f]{64}$/),
-  ),
+  files: z.record(z.string().regex(/^((?:responses|catalog|history)\/data\.mdb|keys\/[^/\\]+)$/), sha256Schema),
 })
 
 export type Manifest = z.infer<typeof manifestSchema>

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, checkHead, dataFile, openEnvironment, orStoreError, StoreError } from '../files/environment.ts'
+import { sha256Schema } from '../../base/digest.ts'
 import type { Report } from '../../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { retrievalSchema, type Source } from './source.ts'
@@ -24,8 +25,6 @@ const CURRENT_KEY = 'current'
 const OPEN_SNAPSHOTS_MAX = 2
 
 const count = z.int().nonnegative()
-
-const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** The last successful retrieval of the source, changed or not: the stored part of a dataset. */
 const entrySchema = z.strictObject({

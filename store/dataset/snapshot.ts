@@ -1,5 +1,6 @@
 /** A read-only view of one snapshot: the companies of one retrieval of the register. */
 import * as z from 'zod'
+import { digestSchema } from '../../base/digest.ts'
 import { decodeEntry } from './company-entry.ts'
 import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'
@@ -9,7 +10,7 @@ const count = z.int().nonnegative()
 
 /** The result of an import. Equal on every machine, except for the time. */
 export const snapshotInfoSchema = z.strictObject({
-  snapshot_id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  snapshot_id: digestSchema,
   /** The version of the normalisation. Another version can give other records for the same archive. */
   normalisation: z.string(),
   imported_at: z.iso.datetime(),

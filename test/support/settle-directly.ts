@@ -1,6 +1,7 @@
 /** Sends a signed authorization to the token without a facilitator, as EIP-3009 allows anyone to do. */
 import { createWalletClient, encodeFunctionData, http, parseAbi, publicActions, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { MULTICALL } from '../../agent/settlement/chain/multicall.ts'
 import { rpc } from './chain.ts'
 import type { AuthorizationFields } from './payments.ts'
 
@@ -11,7 +12,6 @@ const TOKEN = parseAbi([
 const AGGREGATE = parseAbi([
   'function aggregate3((address target, bool allowFailure, bytes callData)[] calls) payable returns ((bool success, bytes returnData)[])',
 ])
-const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** An account that the test chain impersonates. */
 const THIRD_PARTY = '0x000000000000000000000000000000000000dEaD'

@@ -1,6 +1,7 @@
 /** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
 import * as z from 'zod'
 import { addressSchema } from '../accounts.ts'
+import { digestSchema } from '../../../base/digest.ts'
 import { canonicalJson, sha256Hex } from '../../../base/canonical.ts'
 
 /** The member of `extensions` in a `PAYMENT-RESPONSE`. */
@@ -14,7 +15,6 @@ export const RECEIPT_ALGORITHM = 'ES256'
 /** A longer operation is named by its digest only, so that the header stays below 4 KiB (contract 5.9.1). */
 export const OPERATION_BYTES_MAX = 768
 
-const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 
 export const receiptClaimsSchema = z.object({
@@ -26,9 +26,9 @@ export const receiptClaimsSchema = z.object({
   jti: z.string(),
   /** The operation that was bought, with its canonical input. */
   operation: z.looseObject({ operation: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
-  operation_digest: digest,
-  answer_digest: digest,
-  snapshot_id: digest,
+  operation_digest: digestSchema,
+  answer_digest: digestSchema,
+  snapshot_id: digestSchema,
   matching_version: z.string().optional(),
   payment: z.object({
     network: z.string(),

@@ -13,6 +13,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../base/runtime.ts'
 import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
+import { MULTICALL } from '../chain/multicall.ts'
 import { revertReason, textOf, type TransferTrial } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
@@ -157,7 +158,7 @@ function openWallet(
       name: network,
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
       rpcUrls: { default: { http: [...rpcUrls] } },
-      contracts: { multicall3: { address: '0xcA11bde05977b3631167028862bE2a173976CA11' } },
+      contracts: { multicall3: { address: MULTICALL } },
     }),
     transport: custom({ request: ({ method, params }) => rpc(method, params) }, { retryCount: 0 }),
     pollingInterval: pollingMs,

@@ -1,5 +1,6 @@
 /** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
 import type { Timer } from '../../../base/runtime.ts'
+import { timeoutError } from './time-limits.ts'
 
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')
@@ -24,7 +25,7 @@ export async function withDeadline<Result>(
   let expire = (): void => undefined
   const expired = new Promise<never>((_, reject) => {
     expire = () => {
-      const error = new DOMException('The time limit has passed', 'TimeoutError')
+      const error = timeoutError()
       // Before the abort, so that the caller gets this error and not the one that the abort causes in the work.
       reject(error)
       controller?.abort(error)

@@ -5,7 +5,7 @@
  */
 import { Agent, type Dispatcher } from 'undici'
 import { parseStrictJson } from '../../../base/strict-json.ts'
-import { isTimeout } from './time-limits.ts'
+import { isTimeout, timeoutError } from './time-limits.ts'
 
 /** Disables the time limits of undici, because each request has one limit for its whole duration. */
 const NO_LIMITS = { headersTimeout: 0, bodyTimeout: 0 }
@@ -124,7 +124,7 @@ function dispatch(
       request?.abort(cause)
     }
     const abort = () => fail(signal?.reason as Error)
-    const timeout = setTimeout(() => fail(new DOMException('The time limit has passed', 'TimeoutError')), timeoutMs)
+    const timeout = setTimeout(() => fail(timeoutError()), timeoutMs)
     signal?.addEventListener('abort', abort)
 
     let length = 0

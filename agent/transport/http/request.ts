@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isJsonType } from '../../../base/json-type.ts'
+import { readUpTo } from '../../../base/read-body.ts'
 import { parseUrl } from '../../../base/url-policy.ts'
 
 /**
@@ -38,27 +39,21 @@ export function hasBody({ headers }: IncomingMessage): boolean {
  * and discarded, because a client that is still sending would lose the answer if the connection closed. A chunked body
  * may have no end, so its connection closes (contract 7.3).
  */
-export function readBody(
+export async function readBody(
   request: IncomingMessage,
   { bytesMax, client }: { bytesMax: number; client: { takeTurn: (work: () => void) => void } },
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body' | 'unsupported_media_type'> {
-  if (request.headers['content-encoding'] !== undefined) return Promise.resolve('unsupported_media_type')
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
-  return new Promise((resolve) => {
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    request.on('data', (chunk: Uint8Array) => {
-      bytes += chunk.length
-      if (bytes > bytesMax) resolve('body_too_large')
-      else chunks.push(chunk)
-    })
-    request.on('end', () => client.takeTurn(() => resolve(Buffer.concat(chunks))))
-    // A whole body waits for its turn, and the request is closed meanwhile.
-    for (const event of ['error', 'close'])
-      request.on(event, () => {
-        if (!request.complete) resolve('invalid_body')
-      })
-  })
+  if (request.headers['content-encoding'] !== undefined) return 'unsupported_media_type'
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'body_too_large'
+  // Not destroyed beyond the limit, because the answer uses its connection.
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  const bytes = await readUpTo(chunks, bytesMax).catch(() => 'invalid_body' as const)
+  if (bytes === 'invalid_body') return bytes
+  if (!bytes) {
+    request.resume()
+    return 'body_too_large'
+  }
+  return new Promise((resolve) => client.takeTurn(() => resolve(bytes)))
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
