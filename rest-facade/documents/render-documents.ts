@@ -64,19 +64,21 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     type,
     text: fill(readTemplate(name), withGuidance),
   })
-  const guides = [
-    [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
+  const apiGuide = render('api.md', 'text/markdown')
+  const readableGuide = renderGuide(deployment, apiGuide.text)
+  const others = [
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
   ] as const
-  const readable = guides.map(([path, { text }]) => [path.replace('.md', ''), renderGuide(deployment, text)] as const)
   return new Map([
     [FREE_PATHS.index, jsonDocument(listLinks(deployment))],
     [PAGE, renderPage(deployment, values)],
-    ...guides,
-    ...readable,
-    // The guide has the element of the payment extension.
-    [FREE_PATHS.page, renderGuide(deployment, render('api.md', 'text/markdown').text)],
+    [FREE_PATHS.apiGuide, apiGuide],
+    [readablePath(FREE_PATHS.apiGuide), readableGuide],
+    // The path that the URI of the payment extension has.
+    [FREE_PATHS.page, readableGuide],
+    ...others,
+    ...others.map(([path, { text }]) => [readablePath(path), renderGuide(deployment, text)] as const),
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, jsonDocument(buildOpenApi(deployment, guidance))],
@@ -85,6 +87,9 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     ...(deployment.terms.mode === 'testnet' ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment)] as const] : []),
   ])
 }
+
+/** The path of a guide as HTML. */
+const readablePath = (path: string) => path.replace('.md', '')
 
 export function jsonDocument(body: object): WrittenDocument {
   return { type: 'application/json', text: JSON.stringify(body) }

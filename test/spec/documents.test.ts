@@ -133,8 +133,10 @@ describe('the free documents', () => {
     expect(await encodingOf('/docs', 'br;q=0, gzip')).to.equal('gzip')
   })
 
-  it('serves /docs as markdown when the client prefers it, otherwise as HTML', async () => {
+  it('[4.4.2] serves /docs as markdown when the client prefers it, otherwise as HTML', async () => {
     const markdown = await get('/docs/api.md')
+    const html = await get('/docs/api')
+    expect(html.text).to.contain('id="http-x402-v1"')
     for (const accept of ['text/markdown', 'text/markdown, text/html;q=0.9', 'text/markdown;q=1, */*;q=0.1']) {
       const reply = await get('/docs', { Accept: accept })
       expect(reply.headers['content-type'], accept).to.equal('text/markdown; charset=utf-8')
@@ -142,8 +144,11 @@ describe('the free documents', () => {
       expect(reply.headers['content-security-policy']).to.equal("default-src 'none'; frame-ancestors 'none'")
       expect(reply.text).to.equal(markdown.text)
     }
-    for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'])
-      expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
+    for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json']) {
+      const { headers, text } = await get('/docs', { Accept: accept })
+      expect(headers['content-type'], accept).to.match(/^text\/html/)
+      expect([headers['etag'], text]).to.deep.equal([html.headers['etag'], html.text])
+    }
   })
 
   it('show the quote that the service sends', async () => {
