@@ -72,11 +72,13 @@ export type Cause = 'request' | 'reconciler'
 interface Decided {
   record: ResponseRecord
   nonceState: NonceState
+  /** Whether a block has the reported transaction, and it failed. */
+  hasFailed?: boolean
   now: Date
   cause: Cause
 }
 
-export function decide({ record, nonceState, now, cause }: Decided): Action {
+export function decide({ record, nonceState, hasFailed = false, now, cause }: Decided): Action {
   const { state, refused_at = '', updated_at } = record
   const { payment, requirements } = recordedPayment(record)
   const { authorization } = payment.payload
@@ -91,6 +93,7 @@ export function decide({ record, nonceState, now, cause }: Decided): Action {
     case 'settle':
       return maySettle(cause, record, now) ? action : 'wait'
     case 'reopen': {
+      if (hasFailed && cause === 'reconciler') return 'retract'
       // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
       const settledAt = Date.parse(updated_at)
       const isLater = settledAt > now.getTime() || isShownAfter(settledAt, nonceState)

@@ -119,6 +119,15 @@ export function earliestSettlement({ validBefore }: TransferAuthorization, { tim
   return last - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_ERROR_SECONDS_MAX)
 }
 
+/** Whether a reported transaction has failed in a block. False if the chain cannot be read. */
+export async function isShownFailed(
+  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  transaction: string,
+  observation: Observation,
+): Promise<boolean> {
+  return (await unlessUnreadable({ report }, () => chain.hasFailed(transaction, observation))) ?? false
+}
+
 /** Returns undefined if the chain cannot be read, and reports the cause. */
 export async function unlessUnreadable<Result>(
   { report }: Pick<PaymentServices, 'report'>,

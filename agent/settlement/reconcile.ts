@@ -1,7 +1,7 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
-import { isFinal } from '../../store/log/states.ts'
-import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { isFinal, isPaid } from '../../store/log/states.ts'
+import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { isDenial } from './states.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
@@ -41,7 +41,10 @@ export async function reconcileObserved(
   // The request that began this settlement has ended without its outcome.
   const open = record.state === 'settling' ? await advance(payments, record, { state: 'unknown' }) : record
   if (!open) return reload(payments, record)
-  const known = { record: open, nonceState, now: now(), cause }
+  const { state, reported_transaction: reported } = open
+  const isMissing = isPaid(state) && nonceState.nonce === 'free' && reported !== undefined
+  const hasFailed = isMissing && (await isShownFailed(payments, reported, observation))
+  const known = { record: open, nonceState, hasFailed, now: now(), cause }
   const action = decide(known)
   if (isDenial(action)) {
     const judged = await judgeDenial(payments, open, observed, { denial: action, cause })
@@ -51,8 +54,9 @@ export async function reconcileObserved(
     case 'wait':
       return nonceState.nonce === 'unclear' || endsOnceFinal(known) ? open : noteDenial(payments, open, undefined)
     case 'settle':
-      return settleAgain(payments, open, waitLimit)
-    case 'reopen': {
+      return settleAgain(payments, open, { observation, waitLimit })
+    case 'reopen':
+    case 'retract': {
       report('settlement_not_on_chain', facilitatorError(open.facilitator))
       await payments.doubts.note(open)
       const reopened = await advance(payments, open, { state: 'unknown', payment_response: null })

@@ -5,7 +5,7 @@
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
-import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
@@ -47,19 +47,21 @@ export interface SaleStart {
 export async function settleAgain(
   payments: PaymentServices,
   record: ResponseRecord,
-  waitLimit: WaitLimit | undefined,
+  options: Pick<SettleOptions, 'observation' | 'waitLimit'>,
 ): Promise<ResponseRecord> {
   const time = payments.now().toISOString()
   const attempt = record.attempt + 1
   const times = { settling_at: time, updated_at: time }
   const settling = await advance(payments, record, { state: 'settling', attempt, lease: NEW_LEASE, ...times })
   // Otherwise another process advanced the record first, and that process makes the attempt.
-  return settling ? settle(payments, settling, { waitLimit }) : reload(payments, record)
+  return settling ? settle(payments, settling, options) : reload(payments, record)
 }
 
 interface SettleOptions {
   /** Given for the first settlement only. */
   start?: SaleStart
+  /** Given for further settlements. Its node is asked whether the transaction of a success has failed. */
+  observation?: Observation
   waitLimit: WaitLimit | undefined
 }
 
@@ -75,9 +77,10 @@ export function settle(
 async function settleOnce(
   payments: PaymentServices,
   record: ResponseRecord,
-  { start, waitLimit }: SettleOptions,
+  options: SettleOptions,
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
+  const { start, waitLimit } = options
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
   const { transaction, isReverted = false } = settlement
   const progress = {
@@ -87,10 +90,7 @@ async function settleOnce(
   if (settlement.kind !== 'settled') {
     const cause = settlement.kind === 'unclear' ? settlement.cause : undefined
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
-  }
-  // The nonce of a disputed sale may have paid before, and the token makes no transfer from `validBefore` on, so that
-  // only a transfer on chain counts.
-  else if (start?.isDisputed !== true && !hasEnded(payments, record, start) && !(await isDoubted(payments, record)))
+  } else if (!(await needsTransfer(payments, record, settlement, options)))
     return recordPaid(payments, record, settlement.transaction, progress)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
@@ -105,6 +105,19 @@ async function settleOnce(
   return decision
     ? recordDecision(payments, record, decision)
     : advanceOrReload(payments, record, { state: 'unknown', ...progress })
+}
+
+/** Whether a success of the facilitator counts only once its transfer is on chain. */
+async function needsTransfer(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  { transaction }: { transaction: string },
+  { start, observation }: SettleOptions,
+): Promise<boolean> {
+  // The nonce of a disputed sale may have paid before, and the token makes no transfer from `validBefore` on.
+  if (start?.isDisputed === true || hasEnded(payments, record, start)) return true
+  if (observation && (await isShownFailed(payments, transaction, observation))) return true
+  return isDoubted(payments, record)
 }
 
 /** If the log cannot be read, the chain decides. */

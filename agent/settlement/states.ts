@@ -38,6 +38,8 @@ const PROOFS = {
   refused: 'two',
   /** Returns a settled record to `unknown`: the chain does not show it. */
   reopen: 'two',
+  /** Does the same, because the transaction that the facilitator reported has failed. */
+  retract: 'one',
   rejected: 'two',
   expired: 'two',
 } as const satisfies Record<string, 'none' | 'one' | 'two'>

@@ -49,6 +49,8 @@ export interface Script {
   settle: (payload: Payload) => Promise<unknown>
   /** What the chain shows of a payment with a record. */
   nonceState: () => Promise<NonceState>
+  /** Whether a block has this transaction, and it failed. */
+  hasFailed: (transaction: string) => Promise<boolean>
   /** The state of the payer before a sale. */
   observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
   /** The newest block and the number of the final block, for a payment with a record. */
@@ -98,6 +100,7 @@ export class SaleHarness {
       time: BigInt(Math.floor(this.now().getTime() / 1000) + 2),
       finalTime: 0n,
     }),
+    hasFailed: async () => false,
     observe: async () => ({}),
     // A block per second, all of them final, so that only the clock separates two observations.
     progress: async () => {
@@ -234,6 +237,7 @@ export class SaleHarness {
         payments[0]?.recordedBlock === undefined
           ? call('observe', async () => observationOf(this.now(), payments, [await script.observe(payments[0])]))()
           : call('nonceState', () => this.#observeRecorded(payments))(),
+      hasFailed: call('hasFailed', (transaction: string) => script.hasFailed(transaction)),
       findUse: async () => {
         const found = await script.nonceState()
         return found.nonce === 'free' ? { nonce: 'unclear' } : found

@@ -52,6 +52,8 @@ export interface Chain {
    * which decides nothing. Throws if the node cannot be read.
    */
   findTransfers(queries: readonly PaymentQuery[], observation: Observation): Promise<(UseReader | undefined)[]>
+  /** Whether a block has this transaction, and it failed. Throws if the node cannot be read. */
+  hasFailed(transaction: string, observation: Observation): Promise<boolean>
   readonly nodeCount: number
   /** Whether the local clock is wrong, as far as the last observations show. */
   isClockWrong(): boolean
@@ -108,6 +110,7 @@ export function readChainWith(
     isClockWrong: () => clock.isWrong,
     findUse: (query, observation) => findUse(nodeOf(observation), query),
     findTransfers: (queries, observation) => findTransfers(nodeOf(observation), queries),
+    hasFailed: async (transaction, observation) => (await readReceipt(nodeOf(observation), transaction))?.status === 0n,
   }
 }
 
@@ -138,10 +141,16 @@ async function readUse(rpc: Rpc, nonce: NonceKey, range: BlockRange): Promise<Ev
   return logs.find((log) => isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED))
 }
 
+/** Undefined if the node has no such transaction in a block. */
+async function readReceipt({ rpc }: ObservedNode, transaction: string) {
+  const receipt = receiptSchema.nullable().parse(await rpc('eth_getTransactionReceipt', [transaction]))
+  return receipt?.transactionHash === transaction ? receipt : undefined
+}
+
 /** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
 async function readTransfer(node: ObservedNode, nonce: NonceKey, transaction: string): Promise<NonceUse> {
-  const receipt = receiptSchema.nullable().parse(await node.rpc('eth_getTransactionReceipt', [transaction]))
-  if (receipt?.status !== 1n || receipt.transactionHash !== transaction) return UNCLEAR
+  const receipt = await readReceipt(node, transaction)
+  if (receipt?.status !== 1n) return UNCLEAR
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)

@@ -11,7 +11,7 @@ import type { RecordState } from '../../../store/log/states.ts'
 import { replaceMethods } from '../../support/replace-methods.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { openIdentities, makeRecord, storeRecord } from '../../support/records.ts'
-import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { codeOf, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 
 const OTHER_TRANSACTION = `0x${'ef'.repeat(32)}`
 const SECOND_MS = 1000
@@ -173,6 +173,32 @@ describe('the reconciler', () => {
     setNonce(paid(false))
     clock += 2 * SECOND_MS
     expect(await sale.lookup(payment)).to.deep.equal(bought)
+  })
+
+  it('[5.7.5] takes back an answer at once whose transaction has failed, until its transfer is on chain', async () => {
+    const bought = await sale.lookup(payment)
+    expect(calls('hasFailed')).to.equal(0)
+    passDelay()
+    setNonce(free())
+    const failed: string[] = []
+    sale.script.hasFailed = async (transaction) => failed.push(transaction) > 0
+    await open().reconcileDue()
+    expect([await state(), calls('settle'), failed[0]]).to.deep.equal(['unknown', 2, TRANSACTION])
+    expect(await listDoubts(sale.context.payments.log)).to.deep.equal([{ facilitator: 'sandbox', identity }])
+    clock += 2 * SECOND_MS
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    setNonce(paid(false))
+    clock += 2 * SECOND_MS
+    expect(await sale.lookup(payment)).to.deep.equal(bought)
+  })
+
+  it('[5.7.5] keeps an answer whose transaction has failed if another one has made the transfer', async () => {
+    await sale.lookup(payment)
+    passDelay()
+    sale.script.hasFailed = async () => true
+    setNonce(paid(false, OTHER_TRANSACTION))
+    await open().reconcileDue()
+    expect([await state(), calls('hasFailed')]).to.deep.equal(['settled', 0])
   })
 
   describe('[5.7.3] of a facilitator that reports settlements which it does not make', () => {

@@ -88,6 +88,17 @@ describe('the settlements of an unknown payment', () => {
       })
     }
 
+    it('[5.7.3] are no answer without the transfer if a success names a transaction that failed', async () => {
+      sale.script.settle = async (payload) => settledReply(payload)
+      sale.script.hasFailed = async (transaction) => transaction === TRANSACTION
+      setTime(6_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+      expect([sale.count('settle'), sale.count('hasFailed')]).to.deep.equal([1, 1])
+      sale.script.hasFailed = () => Promise.reject(new Error('no node'))
+      setTime(16_000)
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+    })
+
     it('[5.7.6] are two if each one reverts, also after a restart', async () => {
       sale.script.settle = async (payload) => ({
         ...settledReply(payload),

@@ -19,6 +19,7 @@ const TARGETS: Record<Action, RecordState | undefined> = {
   confirmed: 'confirmed',
   refused: 'refused',
   reopen: 'unknown',
+  retract: 'unknown',
   rejected: 'rejected',
   expired: 'expired',
 }

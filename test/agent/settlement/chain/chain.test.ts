@@ -106,6 +106,22 @@ describe('the nonce on chain', () => {
     expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: true })
   })
 
+  it('[5.7.3] tells a transaction that failed from one that succeeded or that no block has', async () => {
+    const made = await settleDirectly({ rpcUrl: url, payload: (await sign()).payload })
+    // The token has no such function.
+    const call = { from: payer.address, to: asset, data: '0x12345678', gas: '0x186a0' }
+    await rpc(url, 'anvil_impersonateAccount', payer.address)
+    await rpc(url, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
+    const failed = String(await rpc(url, 'eth_sendTransaction', call))
+    const observation = await chain.observe([])
+    const shown = []
+    for (const each of [failed, made, pad('0x12')]) shown.push(await chain.hasFailed(each, observation))
+    expect(shown).to.deep.equal([true, false, false])
+    const node = await startNode(({ method }) => (method === 'eth_getTransactionReceipt' ? { result: {} } : undefined))
+    const faulty = openChain({ urls: [node.url], now: () => new Date(), chainId })
+    expect(await faulty.hasFailed(failed, observation).catch(() => 'unreadable')).to.equal('unreadable')
+  })
+
   it('ignores logs before the first block of the payment', async () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
