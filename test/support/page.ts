@@ -61,16 +61,25 @@ function useBrowser(): () => Browser {
   return () => browser!
 }
 
-/** Resolves with the shown text when it matches, and rejects with it after thirty seconds. */
+/** Resolves with the shown text when it matches, also in the next document, and rejects with it after a minute. */
 export async function seen(page: BrowserPage, selector: string, pattern: RegExp): Promise<string> {
-  return (await page.evaluate(`(async () => {
-    for (let turn = 0; turn < 1200; turn += 1) {
+  const wait = `(async () => {
+    for (let turn = 0; turn < 2400; turn += 1) {
       const text = document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''
       if (${String(pattern)}.test(text)) return text
       await new Promise((resolve) => setTimeout(resolve, 25))
     }
     throw new Error('${selector} shows: ' + document.querySelector(${JSON.stringify(selector)})?.innerText)
-  })()`)) as string
+  })()`
+  for (;;) {
+    const text = (await page.evaluate(wait).catch(ifLeft)) as string | undefined
+    if (text !== undefined) return text
+  }
+}
+
+/** A navigation ends what is evaluated. */
+const ifLeft = (cause: unknown) => {
+  if (!/context was destroyed|because of a navigation/.test(String(cause))) throw cause
 }
 
 const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pattern)
@@ -78,8 +87,8 @@ const status = (page: BrowserPage, pattern: RegExp) => seen(page, '#status', pat
 /** Resolves with the text of the answer when it matches. */
 export const sold = (page: BrowserPage, pattern = /./) => seen(page, '.answered #answer', pattern)
 
-export const click = (page: BrowserPage, selector: string) =>
-  page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+/** A click of the browser, so that it can leave the document. */
+export const click = (page: BrowserPage, selector: string) => page.click(selector)
 
 /** Fills in members of the form that is shown. */
 async function fill(page: BrowserPage, members: Record<string, string>) {
@@ -93,18 +102,19 @@ export async function ask(page: BrowserPage, text: string, wallet: 'sandbox' | '
 }
 
 export async function pay(page: BrowserPage, wallet: 'sandbox' | 'stub' = 'sandbox') {
-  await page.evaluate(`document.querySelector('#wallet').value = '${wallet}'`)
-  await click(page, '#go')
+  await page.evaluate(`document.querySelector('#wallet').value = '${wallet}'; document.querySelector('#go').click()`)
 }
 
 /** The text of the file that a click saves. */
 async function savedBy(page: BrowserPage, selector: string): Promise<string> {
-  await page.evaluate(`URL.createObjectURL = (blob) => {
+  await page.evaluate(`globalThis.saved = undefined
+  URL.createObjectURL = (blob) => {
     globalThis.saved = blob.text()
     return '#'
   }`)
   await click(page, selector)
-  return (await page.evaluate('new Promise((resolve) => setTimeout(() => resolve(globalThis.saved), 300))')) as string
+  await page.waitForFunction('globalThis.saved !== undefined')
+  return (await page.evaluate('globalThis.saved')) as string
 }
 
 export interface Paused {

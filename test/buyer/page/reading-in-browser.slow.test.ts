@@ -166,7 +166,7 @@ describe('a reader of the page', () => {
     await sold(/SOUND MILLS/)
     await open()
     await seen('#bought', /Receipt for the books/)
-    await page.evaluate(`document.querySelector('#bought .actions a').click()`)
+    await click('#bought .actions a')
     await page.waitForURL(/operation=receipt/)
     const shown = await sold(/^Receipt, /)
     expect(shown)
@@ -248,9 +248,7 @@ describe('a reader of the page of a sandbox', () => {
       'history&company_number=100001',
       /name: ALPHA SAMPLE ENTERPRISES LIMITED → ALPHA SAMPLE TRADING LIMITED/,
     )
-    await page.evaluate(
-      `[...document.querySelectorAll('#answer a')].find((each) => /record/.test(each.innerText)).click()`,
-    )
+    await page.locator('#answer a', { hasText: 'record' }).first().click()
     await page.waitForURL(/operation=lookup&company_number=100001/)
     const since = new Date(Date.now() - 10 * DAY_MS).toISOString().slice(0, 10)
     await bought(
