@@ -11,6 +11,7 @@ import type { Clients } from '../agent/transport/http/connections.ts'
 import { refuse } from '../agent/transport/http/response.ts'
 import { ALWAYS_OPEN, type Client } from '../agent/sale/limits/address-budget.ts'
 import { WorkQueue } from '../agent/sale/limits/work-queue.ts'
+import type { Chain } from '../agent/settlement/chain/chain.ts'
 import { withDeadline } from '../agent/settlement/rpc/deadline.ts'
 import { inputRefusal, parseInput } from '../agent/operation/operation.ts'
 import { textInput } from '../agent/operation/resource.ts'
@@ -49,8 +50,8 @@ const BUSY = refused({
 
 interface Registry {
   agentId: bigint
-  /** The node that reads the entries of the agent. */
-  url: string
+  /** Reads the entries of the agent. */
+  chain: Pick<Chain, 'read'>
   /** Milliseconds of a clock that never goes back. */
   clock: () => number
 }
@@ -103,7 +104,7 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
   return router
 }
 
-function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
+function openReads({ clock, timer, report, ...reader }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
   const ttl = (seconds: number) => ({ ttl: 1000 * seconds, ttlResolution: 0, perf: { now: clock } })
   const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...ttl(CACHE_SECONDS) })
@@ -137,7 +138,7 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
   return {
     identity: () =>
       readCached('identity', 'registry_unread', () =>
-        withDeadline(deadline, (openSignal) => readIdentity(node, openSignal())),
+        withDeadline(deadline, (openSignal) => readIdentity(reader, openSignal())),
       ),
     async page(query: Parameters<typeof readPage>[1], client: Client) {
       const key = `${query.client}:${query.start}:${query.limit}`
@@ -146,7 +147,7 @@ function openReads({ clock, timer, report, ...node }: Registry & Omit<RegistryRo
         // Goes on without the client, because others share the read.
         using place = await queue.enter({ ...client, ...ALWAYS_OPEN })
         if (!place) throw new Error('Too many reads wait')
-        return withDeadline(deadline, (openSignal) => readPage(node, query, openSignal()))
+        return withDeadline(deadline, (openSignal) => readPage(reader, query, openSignal()))
       })
     },
   }

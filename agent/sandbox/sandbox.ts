@@ -79,7 +79,7 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
         settlementsLeft: () => facilitator.settlementsLeft(),
         chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
-        registry: { rpcUrl: chain.url, register },
+        register,
         sandboxAccount: {
           address: accounts.buyer.address,
           sign: (message: TransferAuthorization) => signTransfer(accounts.buyer, message),

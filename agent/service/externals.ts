@@ -1,4 +1,4 @@
-/** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
+/** Opens the configured remote services: the facilitator and the chain. */
 import { privateKeyToAddress } from 'viem/accounts'
 import { relayerFolder } from '../../store/files/layout.ts'
 import { readPrivateFile } from '../../store/files/private-files.ts'
@@ -10,7 +10,7 @@ import { openFacilitators, type Facilitator } from '../settlement/facilitator/fa
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
-import { WrongChain } from '../settlement/rpc/json-rpc.ts'
+import { WrongChain } from '../settlement/rpc/nodes.ts'
 import { isPrivateKey } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -23,8 +23,8 @@ export interface Externals {
   payTo: string
   /** Only an in-process facilitator has a relayer. */
   settlementsLeft?: () => Promise<bigint>
-  /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<bigint> }
+  /** Only in a sandbox: registers the agent in the ERC-8004 registry when no identity is configured. */
+  register?: (agentUri: string) => Promise<bigint>
   /** Only in a sandbox: the account that its page pays with. */
   sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
 }
@@ -53,7 +53,6 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
   const { rpcUrls, payTo } = configured
-  const [rpcUrl] = rpcUrls
   const deployment = DEPLOYMENTS[mode]
   const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now, onClockChange })
   const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
@@ -63,7 +62,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     throw new ConfigError(`RPC_URL must ${nodes} of chain ${deployment.chainId} when MODE is ${mode}`)
   }
   // If no node answers, the service starts anyway: quotes do not need one, and it may recover.
-  const shared = { chain, payTo, registry: { rpcUrl } }
+  const shared = { chain, payTo }
   if (configured.kind === 'remote') {
     const facilitator = openRemoteFacilitators(configured.facilitators, report)
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }

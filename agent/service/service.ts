@@ -276,8 +276,8 @@ function runIfUnlocked(mutex: KeyedMutex) {
 
 /** The ERC-8004 agent of the service. Mainnet has none. */
 async function registeredAgent({ config, externals, clock }: ServiceOptions, baseUrl: string) {
-  if (!externals.registry || config.mode !== 'testnet') return undefined
-  const { rpcUrl: url, register } = externals.registry
+  if (config.mode !== 'testnet') return undefined
+  const { chain, register } = externals
   const agentId = config.agentId ?? (await register?.(`${baseUrl}${TESTNET_PATHS.registrationFile}`))
-  return agentId === undefined ? undefined : { agentId, url, clock }
+  return agentId === undefined ? undefined : { agentId, chain, clock }
 }

@@ -18,11 +18,11 @@ import {
 } from 'viem'
 import { multicall } from 'viem/actions'
 import { replaceInvisible } from '../../base/hidden.ts'
-import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { isOld, toMs } from '../../agent/settlement/chain/clock.ts'
+import type { Chain } from '../../agent/settlement/chain/chain.ts'
 import { MULTICALL } from '../../agent/settlement/chain/multicall.ts'
-import { onChain, openRpc, RpcError } from '../../agent/settlement/rpc/json-rpc.ts'
+import { RpcError, type Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
 import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
 
@@ -63,7 +63,7 @@ interface FeedbackQuery {
 }
 
 interface RegistryReaderOptions {
-  url: string
+  chain: Pick<Chain, 'read'>
   agentId: bigint
   now: () => Date
 }
@@ -71,9 +71,12 @@ interface RegistryReaderOptions {
 const identity = { address: REGISTRIES.identity, abi: REGISTRY_ABI } as const
 const reputation = { address: REGISTRIES.reputation, abi: REGISTRY_ABI } as const
 
-export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
-  const { agentId } = options
-  const { checked, read } = await openHead(options, signal)
+export function readIdentity({ chain, agentId, now }: RegistryReaderOptions, signal: AbortSignal) {
+  return chain.read((rpc) => readIdentityFrom(rpc, agentId, now), signal)
+}
+
+async function readIdentityFrom(rpc: Rpc, agentId: bigint, now: () => Date) {
+  const { checked, read } = await openHead(rpc, now)
   const [linked, ownerReply, uriReply, walletReply] = await read([
     { ...reputation, functionName: 'getIdentityRegistry' },
     { ...identity, functionName: 'ownerOf', args: [agentId] },
@@ -92,13 +95,15 @@ export async function readIdentity(options: RegistryReaderOptions, signal: Abort
   return { status: 'registered' as const, agent, checked }
 }
 
-export async function readPage(
-  options: RegistryReaderOptions,
-  { client, start, limit }: FeedbackQuery,
-  signal: AbortSignal,
+export function readPage({ chain, agentId, now }: RegistryReaderOptions, query: FeedbackQuery, signal: AbortSignal) {
+  return chain.read((rpc) => readPageFrom(rpc, { agentId, now, ...query }), signal)
+}
+
+async function readPageFrom(
+  rpc: Rpc,
+  { agentId, now, client, start, limit }: Omit<RegistryReaderOptions, 'chain'> & FeedbackQuery,
 ) {
-  const { agentId } = options
-  const { checked, read } = await openHead(options, signal)
+  const { checked, read } = await openHead(rpc, now)
   const [lastReply] = await read([{ ...reputation, functionName: 'getLastIndex', args: [agentId, client] }])
   const lastIndex = Number(resultOf(lastReply))
   if (!Number.isSafeInteger(lastIndex)) throw new ReplyError('BAD_DATA')
@@ -132,8 +137,7 @@ function toFeedback(index: number, [value, decimals, first, second, revoked]: Fe
 }
 
 /** The newest block, and a function that makes some calls at it in one request. */
-async function openHead({ url, now }: RegistryReaderOptions, signal: AbortSignal) {
-  const rpc = onChain(openRpc({ url, signal }), DEPLOYMENTS.testnet.chainId)
+async function openHead(rpc: Rpc, now: () => Date) {
   const { number, hash: blockHash, timestamp } = await readBlock(rpc, 'latest')
   const time = new Date(toMs(timestamp))
   if (isOld(timestamp, now())) throw new ReplyError('OLD_BLOCK')

@@ -6,6 +6,8 @@ import { MULTICALL } from '../../agent/settlement/chain/multicall.ts'
 import { REGISTRIES } from '../../rest-facade/registry/reader.ts'
 import { installContract, sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
+import { openChain } from '../../agent/settlement/chain/chain.ts'
 import type { Timer } from '../../base/runtime.ts'
 import { registryRoutes } from '../../rest-facade/registry.ts'
 import type { Clients } from '../../agent/transport/http/connections.ts'
@@ -65,8 +67,8 @@ export function withBytes(calldata: Hex, text: string, bytes: Hex): Hex {
 }
 
 interface RegistryServiceOptions {
-  /** The JSON-RPC URL of the chain or of a proxy. */
-  url: string
+  /** The JSON-RPC URL of the chain or of a proxy, or several. */
+  url: string | string[]
   agentId: bigint
   payTo?: string
   clients?: Clients
@@ -85,8 +87,10 @@ export async function serveRegistry({
 }: RegistryServiceOptions) {
   const reports: string[] = []
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
-  const registry = { url: chainUrl, agentId, clock }
-  const runtime = { now: () => new Date(), timer, report }
+  const now = () => new Date()
+  const chain = openChain({ urls: [chainUrl].flat(), chainId: DEPLOYMENTS.testnet.chainId, now })
+  const registry = { chain, agentId, clock }
+  const runtime = { now, timer, report }
   const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true, ...runtime })
   const server = await listen(createServer(express().set('query parser', false).use(routes)))
   const { url } = server

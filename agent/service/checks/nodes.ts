@@ -3,7 +3,8 @@ import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
 import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
-import { isAnswering, isRevert, openRpc, RpcError, WrongChain } from '../../settlement/rpc/json-rpc.ts'
+import { isAnswering, isRevert, openRpc, RpcError } from '../../settlement/rpc/json-rpc.ts'
+import { WrongChain } from '../../settlement/rpc/nodes.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
 
 type Node = PromiseSettledResult<Observation>

@@ -2,6 +2,7 @@
 import { pad } from 'viem'
 import * as z from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
+import { Nodes } from '../rpc/nodes.ts'
 import { blockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import {
@@ -20,6 +21,8 @@ import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
 import type { NonceKey } from './token.ts'
 import type { ObservedPayment } from './view.ts'
 
+/** For one call of a read while another node is left: a third of the time of a read. */
+const READ_CALL_MS_MAX = 1_000
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 
@@ -55,6 +58,8 @@ export interface Chain {
   /** Whether a block has this transaction, and it failed. Throws if the node cannot be read. */
   hasFailed(transaction: string, observation: Observation): Promise<boolean>
   readonly nodeCount: number
+  /** Runs reads with one node after the other until one answers all of them. */
+  read<Result>(work: (rpc: Rpc) => Promise<Result>, signal: AbortSignal): Promise<Result>
   /** Whether the local clock is wrong, as far as the last observations show. */
   isClockWrong(): boolean
 }
@@ -92,11 +97,12 @@ export function openChain({ urls, ...options }: ChainOptions & { urls: readonly 
 }
 
 export function readChainWith(
-  nodes: readonly Rpc[],
+  rpcs: readonly Rpc[],
   { chainId, now, onClockChange = () => undefined, pause, searchesMax }: ChainOptions,
 ): Chain {
   const clock = new ClockCheck(now, onClockChange)
-  const searches = nodes.map((rpc) => {
+  const nodes = new Nodes(rpcs, chainId)
+  const searches = rpcs.map((rpc) => {
     return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
   })
   const nodeOf = (observation: Observation): ObservedNode => {
@@ -105,8 +111,9 @@ export function readChainWith(
     return { ...node, newest: observation }
   }
   return {
-    observe: openObserver(nodes, { chainId, clock, pause }),
-    nodeCount: nodes.length,
+    observe: openObserver(nodes, { clock, pause }),
+    nodeCount: rpcs.length,
+    read: (work, signal) => nodes.inTurn(work, { timeoutMs: READ_CALL_MS_MAX, signal }),
     isClockWrong: () => clock.isWrong,
     findUse: (query, observation) => findUse(nodeOf(observation), query),
     findTransfers: (queries, observation) => findTransfers(nodeOf(observation), queries),

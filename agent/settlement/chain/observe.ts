@@ -3,7 +3,8 @@
  * is repeated on the next node, and a block that differs from the clock is compared with those of the other nodes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
+import type { Rpc } from '../rpc/json-rpc.ts'
+import { WrongChain, type Nodes } from '../rpc/nodes.ts'
 import { RateLimited } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
@@ -72,15 +73,11 @@ export interface ObserveOptions {
 }
 
 interface ObserverOptions {
-  chainId: number
   clock: ClockCheck
   pause?: ((milliseconds: number) => Promise<unknown>) | undefined
 }
 
-export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sleep }: ObserverOptions) {
-  /** The node that answered last. */
-  let preferred = 0
-
+export function openObserver(nodes: Nodes, { clock, pause = sleep }: ObserverOptions) {
   /** The first observation that agrees with the clock, else the nearest of all rounds. Rejects if no node answers. */
   async function observeInRounds(order: readonly number[], read: (node: number) => Promise<Observation>) {
     let nearest: Observation | undefined
@@ -109,15 +106,11 @@ export function openObserver(nodes: readonly Rpc[], { chainId, clock, pause = sl
   ): Promise<Observation> {
     if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
     const read = async (node: number): Promise<Observation> => {
-      const rpc = nodes[node]
-      if (!rpc) throw new Error('RPC_URL names no such node')
-      return { node, ...(await readState(rpc, chainId, payments, options)) }
+      return { node, ...(await readState(nodes, node, payments, options)) }
     }
     if (only !== undefined) return read(only)
-    const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
-    const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
-    const observation = await observeInRounds(order, read)
-    if (otherThan === undefined) preferred = observation.node
+    const observation = await observeInRounds(nodes.order(otherThan), read)
+    if (otherThan === undefined) nodes.prefer(observation.node)
     clock.note(observation)
     return observation
   }
@@ -133,18 +126,19 @@ function pauseBeforeRepeat(cause: unknown): number | undefined {
 }
 
 async function readState(
-  rpc: Rpc,
-  chainId: number,
+  nodes: Nodes,
+  node: number,
   payments: readonly ObservedPayment[],
   { withFinal = false, transfer }: ObserveOptions,
 ): Promise<Omit<Observation, 'node'>> {
+  const rpc = nodes.at(node)
   const final = withFinal ? await readFinalBlock(rpc) : undefined
   const data = encodeView(payments, { checkedBlock: final?.number, transfer })
   const result = await rpc('eth_call', [{ data }, 'latest']).catch((cause: unknown) => {
     throw transfer?.deployment ? new FactoryFailed(cause) : cause
   })
   const view = decodeView(result, payments)
-  if (view.chainId !== BigInt(chainId)) throw new WrongChain()
+  nodes.checkChain(view.chainId)
   const states = await completeHashes(rpc, view, payments)
   const isAncestor = final !== undefined && (await checkFinal(rpc, view, final))
   return { ...view, payments: states, final: isAncestor ? { number: final.number, time: final.timestamp } : undefined }

@@ -12,8 +12,9 @@ import { createWalletClient, custom, defineChain, publicActions, type Hex } from
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../../base/runtime.ts'
-import { inTurn, isRevert, onChain, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
 import { MULTICALL } from '../chain/multicall.ts'
+import { isRevert, openRpc, RpcError, type Rpc } from '../rpc/json-rpc.ts'
+import { Nodes } from '../rpc/nodes.ts'
 import { revertReason, textOf, type TransferTrial } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
@@ -149,7 +150,13 @@ function openWallet(
 ) {
   // Two nodes that hang leave time for a third one within the 30 s of a call.
   const timeoutMs = rpcUrls.length > 1 ? NODE_MS_MAX / 2 : NODE_MS_MAX
-  const rpc = observed(inTurn(rpcUrls.map((url) => onChain(openRpc({ url, timeoutMs }), chainId))))
+  const nodes = new Nodes(
+    rpcUrls.map((url) => openRpc({ url, timeoutMs })),
+    chainId,
+  )
+  // An error that the contract causes is an answer.
+  const isAnswer = (cause: unknown) => cause instanceof RpcError && isRevert(cause)
+  const rpc = observed((method, params) => nodes.inTurn((node) => node(method, params), { isAnswer }))
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
     account,

@@ -26,7 +26,13 @@ export class RpcError extends Error {
 }
 
 /** One call in one request. Rejects unless the node returns a result. */
-export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
+export type Rpc = (method: string, params?: readonly unknown[], limits?: CallLimits) => Promise<unknown>
+
+/** Ends a call earlier than the client does. */
+export interface CallLimits {
+  timeoutMs?: number | undefined
+  signal?: AbortSignal | undefined
+}
 
 const replySchema = z
   .object({
@@ -40,20 +46,13 @@ const replySchema = z
 /** Never repeated within the process, so the reply to one call is never taken for the reply to another. */
 let lastId = 0
 
-interface RpcOptions {
-  url: string
-  timeoutMs?: number
-  /** Ends the calls earlier. */
-  signal?: AbortSignal
-}
-
-export function openRpc({ url, timeoutMs = NODE_MS_MAX, signal }: RpcOptions): Rpc {
-  return async (method, params = []) => {
+export function openRpc({ url, timeoutMs = NODE_MS_MAX }: { url: string; timeoutMs?: number }): Rpc {
+  return async (method, params = [], { timeoutMs: limitMs = timeoutMs, signal } = {}) => {
     lastId += 1
     const body = { jsonrpc: '2.0', id: lastId, method, params }
     const bytesMax = method === 'eth_getLogs' ? LOGS_BYTES_MAX : REPLY_BYTES_MAX
     // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
-    const { json } = await postJson({ url, body, timeoutMs, signal, bytesMax })
+    const { json } = await postJson({ url, body, timeoutMs: limitMs, signal, bytesMax })
     const reply = replySchema.safeParse(json).data
     if (!reply) throw new ReplyError('NOT_JSON_RPC')
     if (reply.id !== body.id) throw new ReplyError('OTHER_ID')
@@ -68,63 +67,6 @@ export function isAnswering(url: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-/** The node belongs to another chain than the configured one. */
-export class WrongChain extends Error {
-  override name = 'WrongChain'
-  readonly code = 'WRONG_CHAIN'
-
-  constructor() {
-    super('RPC_URL belongs to another chain')
-  }
-}
-
-const chainIdSchema = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
-
-/** A node that is starting may return `null` or `0x`. That is no chain id, and the call can be repeated. */
-async function checkChainId(rpc: Rpc, chainId: number): Promise<void> {
-  const parsed = chainIdSchema.safeParse(await rpc('eth_chainId'))
-  if (!parsed.success) throw new ReplyError('NO_CHAIN_ID')
-  if (BigInt(parsed.data) !== BigInt(chainId)) throw new WrongChain()
-}
-
-/** Checks the chain id before the first call. A failed check is repeated before the next call. */
-export function onChain(rpc: Rpc, chainId: number): Rpc {
-  let checked: Promise<void> | undefined
-  return async (method, params) => {
-    checked ??= checkChainId(rpc, chainId).catch((cause: unknown) => {
-      checked = undefined
-      throw cause
-    })
-    await checked
-    return rpc(method, params)
-  }
-}
-
-/**
- * Calls the nodes in turn, beginning with the one that answered last, until one answers. An error that the contract
- * causes is an answer.
- */
-export function inTurn(nodes: readonly Rpc[]): Rpc {
-  let preferred = 0
-  return async (method, params) => {
-    let failure: unknown
-    for (let turn = 0; turn < nodes.length; turn += 1) {
-      const node = (preferred + turn) % nodes.length
-      try {
-        const result = await nodes[node]?.(method, params)
-        preferred = node
-        return result
-      } catch (cause) {
-        if (cause instanceof RpcError && isRevert(cause)) throw cause
-        failure = cause
-      }
-    }
-    // The next call begins with another node.
-    preferred = (preferred + 1) % nodes.length
-    throw failure
-  }
 }
 
 /** `message` is compared only, because not all nodes send the code or the data. */

@@ -46,21 +46,19 @@ interface FaultCase {
   steps?: Step[]
 }
 
+const hourOld = each((answer) => {
+  if (typeof answer.result !== 'object') return answer
+  const { timestamp, ...rest } = answer.result as { timestamp: string }
+  return { ...answer, result: { ...rest, timestamp: `0x${(Number(timestamp) - 3600).toString(16)}` } }
+})
+
 /** Other faults of single replies and of HTTP are tested with the JSON-RPC client. */
 const CASES: FaultCase[] = [
   { name: 'status 500', fault: ({ response }) => void response.writeHead(500).end('[]') },
   { name: 'null results', fault: each((answer) => ({ ...answer, result: null, error: undefined })) },
   { name: 'errors without data', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, message: '' } })) },
   { name: 'empty data', fault: result(() => '0x'), steps: ['calls'] },
-  {
-    name: 'a block that is an hour old',
-    fault: each((answer) => {
-      if (typeof answer.result !== 'object') return answer
-      const { timestamp, ...rest } = answer.result as { timestamp: string }
-      return { ...answer, result: { ...rest, timestamp: `0x${(Number(timestamp) - 3600).toString(16)}` } }
-    }),
-    steps: ['block'],
-  },
+  { name: 'a block that is an hour old', fault: hourOld, steps: ['block'] },
   {
     name: 'a block that does not exist',
     fault: each((answer) =>
@@ -217,11 +215,22 @@ describe('the registry routes with a faulty node', () => {
       pass(BOUND_MS)
       expectRefusal(await answer, 'registry_unchecked')
       await gone
-      expect(proxy.methods.slice(before)).to.deep.equal([
-        'eth_chainId',
-        METHODS.block,
-        ...(step === 'block' ? [] : [METHODS.calls]),
-      ])
+      expect(proxy.methods.slice(before)).to.deep.equal([METHODS.block, ...(step === 'block' ? [] : [METHODS.calls])])
     })
   }
+
+  for (const [name, fault] of [
+    ['is dead', ({ response }) => void response.destroy()],
+    ['never replies', () => undefined],
+    ['is an hour behind', hourOld],
+    ['belongs to another chain', result((data) => (data === '0x14a34' ? '0x1' : data))],
+    ['limits the rate', ({ response }) => void response.writeHead(429).end('[]')],
+  ] as [string, Fault][])
+    it(`read the next node if the first one ${name}`, async () => {
+      proxy.fail(fault)
+      const served = await serveRegistry({ url: [proxy.url, await testChainUrl()], agentId, payTo: client })
+      opened.push(served)
+      expect(withoutTimes(await served.get('/agent.json'))).to.deep.equal(truth.agent)
+      expect(withoutTimes(await served.get(page))).to.deep.equal(truth.page)
+    })
 })

@@ -5,6 +5,7 @@ import { ClockCheck } from '../../../../agent/settlement/chain/clock.ts'
 import { openObserver } from '../../../../agent/settlement/chain/observe.ts'
 import { PAYMENTS_MAX } from '../../../../agent/settlement/chain/view.ts'
 import { RpcError, type Rpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
+import { Nodes } from '../../../../agent/settlement/rpc/nodes.ts'
 import { RateLimited, ReplyError } from '../../../../agent/settlement/rpc/post-json.ts'
 
 const CHAIN_ID = 84_532
@@ -57,7 +58,7 @@ describe('an observation of the chain', () => {
     )
     isClockWrong = () => clock.isWrong
     const pause = async (milliseconds: number) => pauses.push(milliseconds)
-    return openObserver(rpcs, { chainId: CHAIN_ID, clock, pause })
+    return openObserver(new Nodes(rpcs, CHAIN_ID), { clock, pause })
   }
   const codeOf = (work: Promise<unknown>) =>
     work.then(

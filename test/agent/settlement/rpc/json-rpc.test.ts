@@ -3,9 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
-import { onChain, openRpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
+import { openRpc } from '../../../../agent/settlement/rpc/json-rpc.ts'
 import { RateLimited } from '../../../../agent/settlement/rpc/post-json.ts'
-import { DEPLOYMENTS } from '../../../../agent/payment/terms.ts'
 import { listen, type ListeningServer } from '../../../support/listen.ts'
 
 interface Call {
@@ -78,31 +77,4 @@ describe('the JSON-RPC client', () => {
       .to.contain('ECONNREFUSED')
       .and.to.not.contain('secret-key')
   })
-
-  for (const result of [null, '0x', '', 84_532]) {
-    it(`checks again after the chain id ${JSON.stringify(result)}, which names no chain`, async () => {
-      answer = ({ id }) => ({ jsonrpc: '2.0', id, result })
-      const call = onChain(openRpc({ url, timeoutMs: 5_000 }), DEPLOYMENTS.testnet.chainId)
-      expect(await call('eth_blockNumber').catch(codeOf)).to.equal('NO_CHAIN_ID')
-      answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: ofChain(method) })
-      expect(await call('eth_blockNumber')).to.equal('0x10')
-    })
-  }
-
-  it('sends only eth_chainId to a node of another chain, and checks again with the next call', async () => {
-    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1' })
-    const call = onChain(openRpc({ url, timeoutMs: 5_000 }), DEPLOYMENTS.testnet.chainId)
-    expect(await call('eth_blockNumber').catch(codeOf)).to.equal('WRONG_CHAIN')
-    expect(methods).to.deep.equal(['eth_chainId'])
-    answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: ofChain(method) })
-    expect(await call('eth_blockNumber')).to.equal('0x10')
-    expect(await call('eth_blockNumber')).to.equal('0x10')
-    expect(methods).to.deep.equal(['eth_chainId', 'eth_chainId', 'eth_blockNumber', 'eth_blockNumber'])
-  })
 })
-
-/** The replies of a node of the testnet whose newest block has the number 16. */
-function ofChain(method: string | undefined): unknown {
-  if (method === 'eth_chainId') return '0x14a34'
-  return method === 'eth_blockNumber' ? '0x10' : { number: '0x10', hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
-}
