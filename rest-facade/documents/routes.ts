@@ -43,7 +43,7 @@ export interface Route {
   protocolErrors?: readonly McpError[]
 }
 
-export const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded', ...WIRE_CODES] as const
+export const ANY_ROUTE = ['method_not_allowed', 'rate_limited', 'internal_error', 'overloaded', ...WIRE_CODES] as const
 
 /** Refusals of every paid request, over REST, A2A and MCP. */
 const SALE = [
@@ -53,7 +53,6 @@ const SALE = [
   'payment_failed',
   'payment_replay_conflict',
   'payment_already_settled',
-  'rate_limited',
   'dataset_unavailable',
   'dataset_stale',
   'payment_verification_unavailable',
@@ -210,7 +209,7 @@ const mcpRoute = (deployment: DocumentedDeployment): Route => ({
     'text/event-stream': { schema: { type: 'string' } },
   },
   headers: [],
-  refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
+  refusals: ['invalid_body', 'origin_not_allowed', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
 })
 
@@ -287,8 +286,8 @@ function free(
 function registry(operationId: string, path: string, summary: string): Route {
   return free(operationId, path, summary, DOCUMENT, {
     tag: 'Registry',
-    description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
-    refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
+    description: `${summary}. Testnet only.`,
+    refusals: ['invalid_query', 'duplicate_parameter', 'registry_unchecked', ...ANY_ROUTE],
     reserved: ['not_found'],
   })
 }

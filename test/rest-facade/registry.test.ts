@@ -2,7 +2,7 @@
  * The registry routes with a real chain: every identity status, feedback pages, hostile feedback, errors and limits.
  */
 import { AddressBudgets } from '../../agent/sale/limits/address-budget.ts'
-import { makeClients } from '../support/clients.ts'
+import { makeClient, makeClients } from '../support/clients.ts'
 import { expect } from 'chai'
 import { getAddress, padHex, encodeFunctionData, type Hex } from 'viem'
 import { REGISTRIES } from '../../rest-facade/registry/reader.ts'
@@ -289,6 +289,38 @@ describe('the registry routes', () => {
       expectRefusal(await service.get(AGENT, 'POST'), 'method_not_allowed')
       time += 2
       readBody(await page(6))
+    })
+
+    it('[4.4.8] count the pages of each address alone, also pages that cannot be read', async () => {
+      let address = '192.0.2.1'
+      const service = await startService({ clock: () => 1, clients: { of: () => makeClient(address) } })
+      const page = (start: number) => service.get(`${REPUTATION}?${validQuery}&start=${start}`)
+      await service.get(AGENT)
+      proxy.fail(({ response }) => void response.destroy())
+      for (let start = 1; start <= 5; start += 1) expectRefusal(await page(start), 'registry_unchecked')
+      expectRefusal(await page(6), 'rate_limited')
+      // The failure is kept, so it costs nothing.
+      expectRefusal(await page(5), 'registry_unchecked')
+      proxy.fail(undefined)
+      expectRefusal(await page(6), 'rate_limited')
+      address = '192.0.2.2'
+      readBody(await page(6))
+      address = '192.0.2.1'
+      // Kept for both since the other address has read it.
+      readBody(await page(6))
+      expectRefusal(await page(7), 'rate_limited')
+    })
+
+    it('[4.4.6, 4.4.8] answer the identity any number of times, because it is read once', async () => {
+      const budgets = new AddressBudgets({ perMinute: 0, clock: () => 1 })
+      const service = await startService({ clock: () => 1, clients: makeClients({ budgets: () => budgets }) })
+      const before = proxy.methods.length
+      readBody(await service.get(AGENT))
+      const reading = proxy.methods.length
+      expect(reading).to.be.greaterThan(before)
+      const replies = await Promise.all(Array.from({ length: 50 }, (_, at) => service.get(at % 2 === 0 ? FILE : AGENT)))
+      for (const reply of replies) readBody(reply)
+      expect(proxy.methods.length).to.equal(reading)
     })
   })
 })
