@@ -40,7 +40,9 @@ export interface Attack {
 
 /** In a run of six seconds, the connections are open for most of it. */
 const SETTLE_MS = 5_000
-/** The address from which an attacker buys one answer. */
+/** Payments that an attacker settles and replays. */
+const REPLAYED = 20
+/** The address from which an attacker buys answers. */
 const BUYING_ADDRESS = '127.1.0.1'
 /** The largest batch by the time that it takes. */
 const NAMES = {
@@ -61,13 +63,19 @@ const payingNames = () =>
 const namesPaidBy = (payment: unknown) =>
   post(BATCH_PATH, JSON.stringify(NAMES.input), { 'PAYMENT-SIGNATURE': header(payment) })
 
+async function buy(url: string, purchases: readonly Sent[]): Promise<void> {
+  const buyer = new AddressedClient(url, BUYING_ADDRESS)
+  for (const purchase of purchases) {
+    const { status, body } = await buyer.send(purchase)
+    if (status !== 200) throw new Error(`A purchase of the attacker got ${status}: ${body}`)
+  }
+  buyer.close()
+}
+
 /** Buys one large answer, which the attackers then replay over MCP. */
 async function replays(url: string): Promise<Attack> {
   const payment = await payingNames()
-  const buyer = new AddressedClient(url, BUYING_ADDRESS)
-  const { status } = await buyer.send(namesPaidBy(payment))
-  buyer.close()
-  if (status !== 200) throw new Error(`The batch got ${status}`)
+  await buy(url, [namesPaidBy(payment)])
   const replay = lookupOverMcp(payment, NAMES)
   const compressed = { ...replay, headers: { ...replay.headers, 'Accept-Encoding': 'gzip' } }
   return { requests: [replay, compressed], paidCalls: 3 }
@@ -184,6 +192,13 @@ const SINGLE_ATTACKS = {
     networkAddresses: 1,
     behaviour: 'pipelines',
   }),
+  'replays of many networks': async (url: string): Promise<Attack> => {
+    const requests = await Promise.all(
+      Array.from({ length: REPLAYED }, async () => paying(await signedPayment({ key: generatePrivateKey() }))),
+    )
+    await buy(url, requests)
+    return { requests, connections: 2_300, paidCalls: 3 * REPLAYED, networkAddresses: 3 }
+  },
   'bodies that do not end': async (): Promise<Attack> => ({
     requests: [post(BATCH_PATH, JSON.stringify(NAMES.input))],
     connections: 2_300,
