@@ -1,16 +1,15 @@
 /**
- * How the page looks in each of its states in Chromium: the rules of axe, sizes, whole words, keyboard and print. The
- * screenshots of a run are in dist/screenshots.
+ * How the page looks in each of its states in Chromium: the rules of axe, sizes, whole words, keyboard and print.
+ * SCREENSHOTS=FOLDER also writes a picture of each state and width.
  */
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { usePage, type Paused } from '../../support/page.ts'
 import { startTestService } from '../../support/service.ts'
 
 const WIDTHS = [320, 360, 820, 1440]
-const SCREENSHOTS = fileURLToPath(new URL('dist/screenshots/', import.meta.resolve('#root/package.json')))
+const SCREENSHOTS = process.env['SCREENSHOTS']
 
 /** With the rules of axe, of which the colours depend on the scheme. */
 const axeRun = (options: string) =>
@@ -53,7 +52,7 @@ describe('the page in a browser', () => {
 
   before(async () => {
     axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-    await mkdir(SCREENSHOTS, { recursive: true })
+    if (SCREENSHOTS !== undefined) await mkdir(SCREENSHOTS, { recursive: true })
   })
 
   const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
@@ -160,7 +159,8 @@ describe('the page in a browser', () => {
         expect(await page.evaluate('document.documentElement.scrollWidth'), `${width}`).to.equal(width)
         expect(await page.evaluate(BROKEN_WORDS), `${width}`).to.deep.equal([])
         if (at === 0) expect(await page.evaluate(axeRun(`{ runOnly: ['color-contrast'] }`))).to.deep.equal([])
-        else await page.screenshot({ path: join(SCREENSHOTS, `${state}-${width}-${colorScheme}.png`), fullPage: true })
+        const path = join(SCREENSHOTS ?? '', `${state}-${width}-${colorScheme}.png`)
+        if (SCREENSHOTS !== undefined) await page.screenshot({ path, fullPage: true })
         if (at === 1) expect(await page.evaluate(axeRun('{}'))).to.deep.equal([])
       }
       if (!state.includes('guide')) expect(await page.evaluate(SHOWN_TEXT)).to.not.match(TECHNICAL)
