@@ -6,10 +6,16 @@ import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import type { Payment } from './headers.ts'
+import { unwrapSignature } from './wrapped-signature.ts'
 
 /** Not validated, because the checksum of the record shows that the service wrote them. */
 export function recordedPayment({ payment, requirements }: ResponseRecord) {
   return { payment: payment as Payment, requirements: requirements as PaymentRequirements }
+}
+
+/** Whether the facilitator deploys the wallet of the payer, if it has no code yet (ERC-6492). */
+export function deploysWallet(record: ResponseRecord): boolean {
+  return unwrapSignature(recordedPayment(record).payment.payload.signature)?.deployment !== undefined
 }
 
 export function settledResponse(record: ResponseRecord, transaction: string): string {

@@ -9,7 +9,7 @@ import type { TransferTrial } from './chain/token.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { isLate } from '../payment/payment-checks.ts'
 import { isDenial, STATE_RULES, type Action, type ChainStatus } from './states.ts'
-import { recordedPayment } from '../payment/recorded-payment.ts'
+import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { isSameAddress } from '../payment/accounts.ts'
 
 /** The time from the start of one settlement to the next one. It doubles with each settlement (contract 5.7.11). */
@@ -26,9 +26,9 @@ const REVERTS_MAX = 2
 export type NonceState =
   /**
    * In a block at `time`. `finalTime` is that of the newest final block, 0 if it was not observed. Both in seconds. The
-   * transfer is tried for a payment that awaits its refusal.
+   * transfer is tried for a payment that awaits its refusal. `isCodeless`: the payer has no code.
    */
-  { nonce: 'free'; time: bigint; finalTime: bigint; trial?: TransferTrial | undefined } | NonceUse
+  { nonce: 'free'; time: bigint; finalTime: bigint; trial?: TransferTrial | undefined; isCodeless?: boolean } | NonceUse
 
 interface AuthorizedPayment {
   authorization: TransferAuthorization
@@ -78,7 +78,8 @@ interface Decided {
   cause: Cause
 }
 
-export function decide({ record, nonceState, hasFailed = false, now, cause }: Decided): Action {
+export function decide(known: Decided): Action {
+  const { record, nonceState, hasFailed = false, now, cause } = known
   const { state, refused_at = '', updated_at } = record
   const { payment, requirements } = recordedPayment(record)
   const { authorization } = payment.payload
@@ -91,7 +92,7 @@ export function decide({ record, nonceState, hasFailed = false, now, cause }: De
   }
   switch (action) {
     case 'settle':
-      return maySettle(cause, record, now) ? action : 'wait'
+      return maySettle(known) ? action : 'wait'
     case 'reopen': {
       if (hasFailed && cause === 'reconciler') return 'retract'
       // A recorded time in the future is ignored: the clock was ahead, and no block may reach that time for weeks.
@@ -115,13 +116,16 @@ export function awaitsRefusal({ state, attempt, refused_at }: ResponseRecord): b
   return state === 'unknown' && attempt === 1 && refused_at !== undefined
 }
 
-/** By the record alone, so that it holds after a restart and on every machine that shares the response log. */
-function maySettle(cause: Cause, record: ResponseRecord, now: Date): boolean {
+/** By record and chain alone, so that it holds after a restart and on every machine that shares the response log. */
+function maySettle({ record, nonceState, hasFailed, now, cause }: Decided): boolean {
   const { state, attempt, reverts = 0, prepared_at, settling_at = prepared_at } = record
   const isFirstMinutes = Math.abs(now.getTime() - Date.parse(prepared_at)) < SETTLED_ALONE_MS_MAX
   // A `prepared` record is not settled without a request: the buyer may never fetch the response.
   const isWanted = cause === 'request' || (state !== 'prepared' && isFirstMinutes)
   if (!isWanted || reverts >= REVERTS_MAX) return false
+  // The buyer chooses the factory, and each deployment costs the facilitator gas.
+  const isDeployment = nonceState.nonce === 'free' && nonceState.isCodeless === true
+  if (deploysWallet(record) && (hasFailed || (reverts > 0 && isDeployment))) return false
   const delayMax = isFirstMinutes ? DELAY_MAX_MS : DELAY_LATER_MAX_MS
   const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), delayMax)
   // The start can be in the future, because of another machine's clock or a clock that was set back. One far in the

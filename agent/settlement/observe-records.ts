@@ -99,7 +99,7 @@ async function readNonceOf(
   const { time, final, trial } = observation
   if (!payer.isNonceUsed) {
     if (!isOwnChain) throw new WrongChain()
-    return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial }
+    return { nonce: 'free', time, finalTime: final?.time ?? 0n, trial, isCodeless: payer.codeBytes === 0 }
   }
   const { requirements, payment } = recordedPayment(record)
   const { authorization } = payment.payload

@@ -5,6 +5,7 @@ import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } 
 import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { isDenial } from './states.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'
+import { deploysWallet } from '../payment/recorded-payment.ts'
 import { judgeDenial } from './judge-denial.ts'
 import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, reload } from './record-decision.ts'
@@ -42,7 +43,8 @@ export async function reconcileObserved(
   const open = record.state === 'settling' ? await advance(payments, record, { state: 'unknown' }) : record
   if (!open) return reload(payments, record)
   const { state, reported_transaction: reported } = open
-  const isMissing = isPaid(state) && nonceState.nonce === 'free' && reported !== undefined
+  const isDecisive = isPaid(state) || deploysWallet(open)
+  const isMissing = isDecisive && nonceState.nonce === 'free' && reported !== undefined
   const hasFailed = isMissing && (await isShownFailed(payments, reported, observation))
   const known = { record: open, nonceState, hasFailed, now: now(), cause }
   const action = decide(known)

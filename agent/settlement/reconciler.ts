@@ -7,8 +7,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { isFinal } from '../../store/log/states.ts'
 import { countOpen } from '../../store/log/responses.ts'
 import type { Timer } from '../../base/runtime.ts'
-import { recordedPayment } from '../payment/recorded-payment.ts'
-import { unwrapSignature } from '../payment/wrapped-signature.ts'
+import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
 import { awaitsRefusal } from './decide.ts'
@@ -250,9 +249,8 @@ class Reconciler {
 /** A buyer can empty the account, also for a block, use the nonce otherwise, or pay from a contract that refuses. */
 function isUnexplained(record: ResponseRecord, { payer, isNonceUsed }: ObservedRecord, time: number): boolean {
   if (record.state !== 'unknown') return false
-  const { authorization, signature } = recordedPayment(record).payment.payload
-  const { value, validBefore } = authorization
-  const isContract = payer && (payer.codeBytes > 0 || unwrapSignature(signature)?.deployment !== undefined)
+  const { value, validBefore } = recordedPayment(record).payment.payload.authorization
+  const isContract = payer && (payer.codeBytes > 0 || deploysWallet(record))
   const isPrevented =
     isNonceUsed || !payer || isContract || payer.balance < BigInt(value) || record.reverts !== undefined
   return !isPrevented || time > Number(validBefore) * 1000 + ENDED_MS_MAX

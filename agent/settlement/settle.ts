@@ -6,7 +6,7 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
 import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import { recordedPayment } from '../payment/recorded-payment.ts'
+import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
 import { withDeadline } from './rpc/deadline.ts'
@@ -82,7 +82,9 @@ async function settleOnce(
   const { facilitator, timer, report } = payments
   const { start, waitLimit } = options
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
-  const { transaction, isReverted = false } = settlement
+  const { transaction } = settlement
+  // A refusal of a payment that deploys its wallet counts as a revert, because the deployment may have cost gas.
+  const isReverted = settlement.isReverted === true || (settlement.kind === 'refused' && deploysWallet(record))
   const progress = {
     ...(transaction !== undefined && { reported_transaction: transaction }),
     ...(isReverted && { reverts: (record.reverts ?? 0) + 1 }),

@@ -7,6 +7,9 @@ import { nonceManager, privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
+/** Of each transaction. None is estimated, so one that fails is sent, and costs gas. */
+const GAS = 1_500_000n
+
 interface ReferenceOptions {
   rpcUrl: string
   relayerKey: Hex
@@ -17,7 +20,13 @@ export function openReferenceFacilitator({ rpcUrl, relayerKey, factories }: Refe
   const account = privateKeyToAccount(relayerKey, { nonceManager })
   const transport = http(rpcUrl, { retryCount: 0 })
   const wallet = createWalletClient({ account, chain: baseSepolia, transport, pollingInterval: 100 })
-  const signer = toFacilitatorEvmSigner({ ...wallet.extend(publicActions), address: account.address } as never)
+  const sender = {
+    ...wallet.extend(publicActions),
+    address: account.address,
+    sendTransaction: (call: object) => wallet.sendTransaction({ ...call, gas: GAS } as never),
+    writeContract: (call: object) => wallet.writeContract({ ...call, gas: GAS } as never),
+  }
+  const signer = toFacilitatorEvmSigner(sender as never)
   const scheme = new ExactEvmScheme(signer, { eip6492AllowedFactories: [...factories] })
   return new x402Facilitator().register(DEPLOYMENTS.testnet.network, scheme)
 }

@@ -25,6 +25,8 @@ export async function openFactory({ url, relayer }: { url: string; relayer: Hex 
     return {
       address,
       deployment,
+      /** The owner and the salt, which each deployment takes. */
+      salted: args,
       callOf,
       hasCode: async () => (await client.getCode({ address })) !== undefined,
       /** Signed by the owner, without the factory. */

@@ -1,7 +1,10 @@
 /** Payments from contract wallets (ERC-1271), also before they are deployed (ERC-6492; contract 5.3.4). */
 import { expect } from 'chai'
+import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { WEIGHTS } from '../../../agent/sale/limits/address-budget.ts'
+import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
+import { openChain } from '../../../agent/settlement/chain/chain.ts'
 import { openFacilitators } from '../../../agent/settlement/facilitator/facilitator.ts'
 import { openRemoteFacilitator } from '../../../agent/settlement/facilitator/remote-facilitator.ts'
 import { transferCall } from '../../../agent/settlement/chain/token.ts'
@@ -61,6 +64,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
     let place: SaleOnChain
     let own: SaleOnChain['sale']['context']['payments']['facilitator']
     let reference: NamedFacilitator
+    let relayer: string
     let wallets: Awaited<ReturnType<typeof openFactory>>
 
     before(async () => {
@@ -69,7 +73,8 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
       const { url } = place.sandbox.chain
       wallets = await openFactory({ url, relayer: place.relayer })
       const relayerKey = generatePrivateKey()
-      await place.rpc('anvil_setBalance', privateKeyToAddress(relayerKey), '0xde0b6b3a7640000')
+      relayer = privateKeyToAddress(relayerKey)
+      await place.rpc('anvil_setBalance', relayer, '0xde0b6b3a7640000')
       const environment = { RPC_URL: url, RELAYER_KEY: relayerKey, FACTORIES: FACTORY }
       const name = await ready(startChild('test/programs/reference-facilitator.js', [], environment))
       reference = { name, client: openRemoteFacilitator({ url: name }) }
@@ -224,6 +229,53 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
           ])
         })
         expect(paid).to.equal(1_000)
+      })
+
+    // The last ones, because they move the clock of the chain by minutes.
+    for (const [name, call, sent] of [
+      ['deploys its wallet only in a simulation', 'deployInSimulation', 1],
+      ['empties its wallet when it is deployed', 'deployAndEmpty', 2],
+    ] as const)
+      it(`[5.7.19] is settled once if its factory ${name}, and is 503 until it expires`, async () => {
+        const wallet = await wallets.makeWallet(owner)
+        const settled: string[] = []
+        const settle: NamedFacilitator['client']['settle'] = (...payment) => {
+          settled.push('settle')
+          return reference.client.settle(...payment)
+        }
+        sellThrough({ ...reference, client: { ...reference.client, settle } })
+        const { payments } = place.sale.context
+        const { url } = place.sandbox.chain
+        const now = () => place.sale.now()
+        payments.chain = openChain({ urls: [url], now, chainId: DEPLOYMENTS.testnet.chainId })
+        const { timestamp } = (await place.rpc('eth_getBlockByNumber', 'latest', false)) as { timestamp: Hex }
+        place.sale.now = () => new Date(Number(timestamp) * 1000)
+        const validBefore = String(Number(timestamp) + 120)
+        const authorization = { validBefore }
+        const data = wallet.callOf(call, [...wallet.salted, ...(call === 'deployAndEmpty' ? [testTerms.asset] : [])])
+        const payment = wrap(await wallet.sign({ authorization }), data)
+        const transactions = () => place.rpc('eth_getTransactionCount', relayer, 'latest').then(Number)
+        const before = await transactions()
+        const codes = new Set<string>()
+        for (let seconds = 0; seconds < 120; seconds += 6) {
+          codes.add(codeOf(await place.sale.lookup(payment)))
+          place.sale.pass(6_000)
+          await place.rpc('evm_increaseTime', '0x6')
+          await place.rpc('evm_mine')
+        }
+        expect([[...codes], settled.length, (await transactions()) - before]).to.deep.equal([
+          ['payment_outcome_unknown'],
+          1,
+          sent,
+        ])
+        // The end of a payment needs two observations that are a minute apart.
+        for (let ends = 0; ends < 2; ends += 1) {
+          place.sale.pass(70_000)
+          await place.rpc('evm_increaseTime', '0x46')
+          await place.rpc('anvil_mine', '0x3')
+          codes.add(summarize(await place.sale.lookup(payment)))
+        }
+        expect([...codes]).to.deep.equal(['payment_outcome_unknown', 'payment_failed authorization_expired'])
       })
   })
 })

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
+interface Token {
+    function balanceOf(address account) external view returns (uint256);
+    function transfer(address to, uint256 value) external returns (bool);
+}
+
 /// The smallest contract wallet: what its owner signed, it has signed (ERC-1271). Tests pay from it.
 contract OwnerWallet {
     bytes4 private constant ACCEPTED = bytes4(keccak256("isValidSignature(bytes32,bytes)"));
@@ -9,6 +14,10 @@ contract OwnerWallet {
 
     constructor(address first) {
         owner = first;
+    }
+
+    function empty(Token token) external {
+        token.transfer(msg.sender, token.balanceOf(address(this)));
     }
 
     /// Takes 65 bytes (r, s, v) of the owner; bytes that follow are ignored, which lets a test send longer signatures.
@@ -57,9 +66,15 @@ contract WalletFactory {
         (isDone,) = address(this).call(msg.data);
     }
 
-    /// Deploys the wallet only if another account calls than the view of the service, which has no code.
-    function deployForContracts(address owner, bytes32 salt) external {
-        require(msg.sender.code.length > 0 || msg.sender == tx.origin, "WalletFactory: simulated");
+    /// Deploys the wallet only in a simulation, which has no gas price.
+    function deployInSimulation(address owner, bytes32 salt) external {
+        require(tx.gasprice == 0, "WalletFactory: not simulated");
         deploy(owner, salt);
+    }
+
+    /// Deploys the wallet, and takes its money unless it is a simulation.
+    function deployAndEmpty(address owner, bytes32 salt, Token token) external {
+        address wallet = deploy(owner, salt);
+        if (tx.gasprice > 0) OwnerWallet(wallet).empty(token);
     }
 }
