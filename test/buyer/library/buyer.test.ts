@@ -21,7 +21,6 @@ import { folderStorage } from '../../../buyer/library/folder-storage.ts'
 import { listNames, paidEntry, readPurchase, writePurchase } from '../../../buyer/library/purchase-file.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { openSpending } from '../../../buyer/library/spending.ts'
-import { buyCompany } from '../../examples/buy-company.ts'
 import { runCommand } from '../../support/cli.ts'
 import { startTestService } from '../../support/service.ts'
 import { syncedPaths } from '../../support/synced-paths.ts'
@@ -88,19 +87,6 @@ describe('createBuyer', () => {
     (answer: () => Promise<Response>, send = fetch): typeof fetch =>
     (url, init) =>
       (url as string).endsWith('/.well-known/jwks.json') ? answer() : send(url, init)
-
-  it('is documented by an example that this file compiles and runs', async () => {
-    const read = (path: string) => readFile(new URL(import.meta.resolve(`#root/${path}`)), 'utf8')
-    const example = (await read('test/examples/buy-company.ts')).split('\n').slice(1).join('\n')
-    const documented = example.replace('../../buyer/library/buyer.ts', 'irish-company-agent-client')
-    expect(await read('docs/payments.md')).to.contain(`\`\`\`ts\n${documented}\`\`\``)
-    await paysTimes(1, async () => {
-      const buy = () => buyCompany(urlOf(COMPANY), service.payTo, service.buyerKey, folder)
-      const first = await buy()
-      expect(JSON.parse(first)).to.have.nested.property('company.company_number', '73848')
-      expect(await buy()).to.equal(first)
-    })
-  })
 
   const purchases = () => listNames(folderStorage(folder))
   /** The one purchase in the folder. */
