@@ -4,6 +4,7 @@
  */
 import type { Hex } from 'viem'
 import type { ResponseRecord } from '../../store/log/record.ts'
+import { unlessUnreadable } from './chain/reader.ts'
 import { blockAfter } from './chain/blocks.ts'
 import { CLOCK_ERROR_SECONDS_MAX } from './chain/clock.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
@@ -28,25 +29,36 @@ export interface ObservedRecord {
   readNonce: () => Promise<NonceState>
 }
 
-/**
- * In the order of the records. Rejects if the chain cannot be read. If a payment that awaits its refusal is observed
- * alone, its transfer is tried.
- */
+/** What is asked about records. The transfer of a payment that awaits its refusal is tried if it is alone. */
+export function questionOf(records: readonly ResponseRecord[], options: ObserveOptions = {}) {
+  const [first] = records
+  const isTried = first && records.length === 1 && awaitsRefusal(first)
+  const trial = isTried ? { transfer: transferCall(recordedPayment(first).payment.payload) } : {}
+  return { payments: records.map(toObserved), options: { ...options, ...trial } }
+}
+
+/** A record in an observation of it, or of several records at this index. */
+export function observedIn(
+  observer: Observer,
+  record: ResponseRecord,
+  observation: Observation,
+  index = 0,
+): ObservedRecord {
+  const payer = observation.payments[index]
+  if (!payer) throw new Error('An observation has no state of its payment')
+  const readNonce = () => readNonceOf(observer, record, { observation, payer })
+  return { observation, isNonceUsed: payer.isNonceUsed, payer, readNonce }
+}
+
+/** In the order of the records. Rejects if the chain cannot be read. */
 export async function observeRecords(
   observer: Observer,
   records: readonly ResponseRecord[],
   options?: ObserveOptions,
 ): Promise<ObservedRecord[]> {
-  const [first] = records
-  const isTried = first && records.length === 1 && awaitsRefusal(first)
-  const trial = isTried ? { transfer: transferCall(recordedPayment(first).payment.payload) } : {}
-  const observation = await observer.chain.observe(records.map(toObserved), { ...options, ...trial })
-  return records.map((record, index) => {
-    const payer = observation.payments[index]
-    if (!payer) throw new Error('An observation has no state of its payment')
-    const readNonce = () => readNonceOf(observer, record, { observation, payer })
-    return { observation, isNonceUsed: payer.isNonceUsed, payer, readNonce }
-  })
+  const question = questionOf(records, options)
+  const observation = await observer.chain.observe(question.payments, question.options)
+  return records.map((record, index) => observedIn(observer, record, observation, index))
 }
 
 /**
@@ -126,17 +138,4 @@ export async function isShownFailed(
   observation: Observation,
 ): Promise<boolean> {
   return (await unlessUnreadable({ report }, () => chain.hasFailed(transaction, observation))) ?? false
-}
-
-/** Returns undefined if the chain cannot be read, and reports the cause. */
-export async function unlessUnreadable<Result>(
-  { report }: Pick<PaymentServices, 'report'>,
-  read: () => Promise<Result>,
-): Promise<Result | undefined> {
-  try {
-    return await read()
-  } catch (cause) {
-    report('chain_unavailable', cause)
-    return undefined
-  }
 }

@@ -1,7 +1,8 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
 import type { FirstDenial, ResponseRecord } from '../../store/log/record.ts'
 import { isFinal, isPaid } from '../../store/log/states.ts'
-import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { unlessUnreadable } from './chain/reader.ts'
+import { isShownFailed, observeRecords, type ObservedRecord } from './observe-records.ts'
 import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { isDenial } from './states.ts'
 import { facilitatorError } from './facilitator/facilitator.ts'

@@ -11,7 +11,9 @@ import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
 import { PAYMENTS_MAX } from './chain/view.ts'
 import { awaitsRefusal } from './decide.ts'
-import { findPayments, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import type { Observation } from './chain/observe.ts'
+import { unlessUnreadable } from './chain/reader.ts'
+import { findPayments, observeRecords, type ObservedRecord } from './observe-records.ts'
 import { advance } from './record-decision.ts'
 import type { PaymentServices } from './services.ts'
 import { APART_MS } from './judge-denial.ts'
@@ -75,8 +77,8 @@ class Reconciler {
   #offsetMax = -Infinity
   /** The longest delay of a record that is not seen on chain. It grows with the number of open records. */
   #delayMaxMs = DELAY_MAX_MS
-  /** The next run prefers another one, so a faulty node cannot keep a record open. */
-  #lastNode: number | undefined
+  /** The next one prefers another node, so a faulty node cannot keep a record open. */
+  #lastObservation: Observation | undefined
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
@@ -166,7 +168,7 @@ class Reconciler {
   /** Without the records whose payments cannot be read. */
   async #observe(records: readonly ResponseRecord[]): Promise<Map<ResponseRecord, ObservedRecord>> {
     const { payments } = this.#options
-    const options = { withFinal: true, otherThan: this.#lastNode }
+    const options = { withFinal: true, otherThan: this.#lastObservation }
     this.#observedAt = payments.monotonic()
     const settled = records.filter(({ state }) => state === 'settled')
     const observed = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
@@ -191,7 +193,7 @@ class Reconciler {
       if (half < part.length) parts.unshift(part.slice(0, half), part.slice(half))
       else this.#failed.set(part[0]?.identity ?? '', { until: payments.monotonic() + FAILED_MS, isDamaged: false })
     }
-    this.#lastNode = [...observed.values()].at(-1)?.observation.node ?? this.#lastNode
+    this.#lastObservation = [...observed.values()].at(-1)?.observation ?? this.#lastObservation
     return observed
   }
 

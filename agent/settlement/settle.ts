@@ -5,7 +5,8 @@
  */
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { facilitatorError, settleWithFacilitator } from './facilitator/facilitator.ts'
-import { isShownFailed, observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
+import { unlessUnreadable } from './chain/reader.ts'
+import { isShownFailed, observeRecords, type ObservedRecord } from './observe-records.ts'
 import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
 import type { Observation } from './chain/observe.ts'
@@ -159,7 +160,7 @@ async function awaitDecision(
   // A refusal needs a block that is newer than the reply.
   const pauses = record.refused_at === undefined ? PAUSES_MS : PAUSES_MS.slice(1)
   // Another node each time, so that one that lags or lies does not decide alone.
-  let otherThan: number | undefined
+  let otherThan: Observation | undefined
   const observeUntilDecided = async (openSignal: () => AbortSignal) => {
     const signal = openSignal()
     for (const pause of pauses) {
@@ -167,7 +168,7 @@ async function awaitDecision(
       if (signal.aborted) return undefined
       const decision = await unlessUnreadable(payments, async () => {
         const [observed] = await observeRecords(payments, [record], { otherThan })
-        otherThan = observed?.observation.node
+        otherThan = observed?.observation
         return observed && decideAtOnce(payments, record, observed)
       })
       if (decision) return decision

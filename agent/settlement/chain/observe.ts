@@ -62,9 +62,9 @@ interface PaymentState {
 }
 
 export interface ObserveOptions {
-  /** Prefers every other node to this one. */
-  otherThan?: number | undefined
-  /** Asks this node only, once. */
+  /** Prefers every other node to the one of this observation. */
+  otherThan?: Pick<Observation, 'node'> | undefined
+  /** Asks this node only, once. For reader.ts and the checks of each node. */
   node?: number
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
@@ -109,7 +109,7 @@ export function openObserver(nodes: Nodes, { clock, pause = sleep }: ObserverOpt
       return { node, ...(await readState(nodes, node, payments, options)) }
     }
     if (only !== undefined) return read(only)
-    const observation = await observeInRounds(nodes.order(otherThan), read)
+    const observation = await observeInRounds(nodes.order(otherThan?.node), read)
     if (otherThan === undefined) nodes.prefer(observation.node)
     clock.note(observation)
     return observation

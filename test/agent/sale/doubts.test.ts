@@ -17,16 +17,17 @@ describe('a doubt about a payment', () => {
 
   beforeEach(() => void (asked = []))
 
-  /** Gives the service two nodes. The first one is asked unless another one is preferred. */
+  /** Gives the service two nodes. The first one is asked unless another one is named. */
   function useNodes(...states: [FakeState | undefined, FakeState | undefined]): void {
     const { payments } = sale.context
     const { chain } = payments
     const observe: typeof chain.observe = async (observed, options = {}): Promise<Observation> => {
       if (observed[0]?.recordedBlock !== undefined) return chain.observe(observed, options)
-      const order = options.otherThan === 0 ? [1, 0] : [0, 1]
-      const node = order.find((each) => states[each]) ?? expect.fail('no node')
+      const { node = 0 } = options
       asked.push(node)
-      return { ...observationOf(sale.now(), observed, [states[node]!]), node }
+      const state = states[node]
+      if (!state) throw new Error('The node does not answer')
+      return { ...observationOf(sale.now(), observed, [state]), node }
     }
     sale.context.payments = { ...payments, chain: { ...chain, nodeCount: 2, observe } }
   }

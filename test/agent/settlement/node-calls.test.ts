@@ -28,14 +28,19 @@ describe('the calls to the node', () => {
     sale.now = () => new Date(clock)
     calls = 0
     ledger = new Ledger({ unfinalBlocks: UNFINAL_BLOCKS, now: () => clock })
+    useNodes(1)
+  })
+
+  function useNodes(count: number): void {
     const node = nodeOf(ledger)
     const counted: Rpc = (...call) => {
       calls += 1
       return node(...call)
     }
-    const chain = readChainWith([counted], { chainId: ledger.chainId, now: sale.now })
+    const nodes = Array.from({ length: count }, () => counted)
+    const chain = readChainWith(nodes, { chainId: ledger.chainId, now: sale.now })
     sale.context.payments = { ...sale.context.payments, chain }
-  })
+  }
 
   /** Puts the transfer into the next block. */
   const send = (payload: SentPayment['paymentPayload']) =>
@@ -71,6 +76,23 @@ describe('the calls to the node', () => {
     // Final block and newest block, then the use of the nonce, the transfer, and whether its block is final.
     expect(takeCalls()).to.equal(2 + 3)
     await reconciler.stop()
+  })
+
+  it('[5.7.14] of three nodes are one for a sale, and two for a refusal, also of a reply of the facilitator', async () => {
+    useNodes(3)
+    expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')
+    expect(takeCalls()).to.equal(1)
+    const late = await signedPayment()
+    const poor = await signedPayment()
+    ledger.accounts.set(poor.payload.authorization.from.toLowerCase(), {
+      revert: 'ERC20: transfer amount exceeds balance',
+    })
+    sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+    expect(codeOf(await sale.lookup(poor))).to.equal('payment_rejected')
+    expect(takeCalls()).to.equal(2)
+    clock += FINAL_MS
+    expect(codeOf(await sale.lookup(late))).to.equal('payment_invalid')
+    expect(takeCalls()).to.equal(2)
   })
 
   it('are one before and two after a sale whose transfer is on chain when the facilitator gives no clear answer', async () => {

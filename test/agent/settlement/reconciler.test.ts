@@ -324,7 +324,7 @@ describe('the reconciler', () => {
         ...chain,
         nodeCount: 2,
         async observe(observed, options = {}) {
-          const node = options.node ?? (options.otherThan === 0 ? 1 : 0)
+          const node = options.node ?? (options.otherThan?.node === 0 ? 1 : 0)
           ask(node)
           return { ...(await chain.observe(observed, options)), node }
         },

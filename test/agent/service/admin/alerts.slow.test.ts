@@ -319,7 +319,7 @@ const SCENARIOS: Record<string, Scenario> = {
       nodeCount: 2,
       observe: async (payments, { node, ...options } = {}) => {
         const observed = await chain.observe(payments, options)
-        return isDown ? showUnpaid(observed, node ?? (options.otherThan === 0 ? 1 : 0)) : observed
+        return isDown ? showUnpaid(observed, node ?? (options.otherThan?.node === 0 ? 1 : 0)) : observed
       },
       findTransfers: async (queries) => queries.map(() => undefined),
     })),

@@ -156,9 +156,9 @@ describe('an observation of the chain', () => {
   })
 
   it('comes from another node if one is to be avoided, and from that one if no other answers', async () => {
-    expect((await observerOf([{}], [{}])([], { otherThan: 0 })).node).to.equal(1)
-    expect((await observerOf([{}], [down])([], { otherThan: 0 })).node).to.equal(0)
-    expect((await observerOf([{}])([], { otherThan: 0 })).node).to.equal(0)
+    expect((await observerOf([{}], [{}])([], { otherThan: { node: 0 } })).node).to.equal(1)
+    expect((await observerOf([{}], [down])([], { otherThan: { node: 0 } })).node).to.equal(0)
+    expect((await observerOf([{}])([], { otherThan: { node: 0 } })).node).to.equal(0)
   })
 
   it('has a limit of payments', async () => {
