@@ -1,4 +1,7 @@
-/** The paths of A2A, MCP and the free documents, and the versions of the protocols. */
+/** The name of the service, the paths of A2A, MCP and the free documents, and the versions of the protocols. */
+
+/** In card, MCP, OpenAPI, registration and quote. There x402 allows 32 ASCII characters. */
+export const SERVICE_NAME = 'Irish company records'
 
 export const API_PREFIX = '/api/v1'
 

@@ -1,5 +1,6 @@
 /** Builds the quote of an operation (x402 v2 `PaymentRequired`). */
 import type { ResourceInfo } from '@x402/core/types'
+import { SERVICE_NAME } from '../operation/endpoints.ts'
 import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { cutText } from '../operation/statuses.ts'
@@ -37,9 +38,6 @@ const constantMembers = memoizePerAmount((terms, definition, amount) => {
   const encode = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
   return { full: encode({ ...(bazaar && { bazaar }), ...others }), short: encode(others) }
 })
-
-/** What catalogues show as the provider (x402 `ResourceInfo`: at most 32 ASCII characters). */
-const SERVICE_NAME = 'Irish company records'
 
 function describeResource({ skill }: OperationDefinition, { url, note }: QuoteRequest): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url

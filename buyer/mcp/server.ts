@@ -13,7 +13,7 @@ import { chargedBy, describeOutcome, type Outcome } from '../library/outcome.ts'
 import { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from '../library/purchase-error.ts'
 import { readTypedInput } from '../typed-input.ts'
 import { INFO_TOOL, listTools, operationOf, refuseLongBatch } from '../../agent/payment/tools.ts'
-import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
+import { FREE_PATHS, SERVICE_NAME } from '../../agent/operation/endpoints.ts'
 import { inputRefusal, parseOperation, type Operation } from '../../agent/operation/operation.ts'
 import { readToolArguments } from '../../agent/operation/tool-arguments.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
@@ -47,7 +47,7 @@ type LocalServerOptions = BuyerOptions & Required<Pick<BuyerOptions, 'url' | 'mo
 
 function createLocalServer(options: LocalServerOptions): Server {
   const { mode, version } = options
-  const info = { name: 'irish-company-agent', title: 'Irish company records', version }
+  const info = { name: 'irish-company-agent', title: SERVICE_NAME, version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   const terms = { ...DEPLOYMENTS[mode], mode, operations: OPERATIONS }
   const tools = listTools(terms, { paymentNote: PAYMENT_NOTE, spends: true })

@@ -1,6 +1,6 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
 import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER } from '../../agent/transport/http/request.ts'
-import { FREE_PATHS, MCP_PATH, OPENAPI_VERSION } from '../../agent/operation/endpoints.ts'
+import { FREE_PATHS, MCP_PATH, OPENAPI_VERSION, SERVICE_NAME } from '../../agent/operation/endpoints.ts'
 import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-error.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
@@ -25,7 +25,7 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
   return {
     openapi: OPENAPI_VERSION,
     info: {
-      title: 'Irish company records',
+      title: SERVICE_NAME,
       version,
       description:
         'Records from the open dataset of the Irish companies registry, sold per request with x402 v2: exact lookup, ' +

@@ -4,7 +4,14 @@
  */
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
 import { NEXT, REFUSALS, UNCLEAR_STATUSES } from '../../agent/operation/refusal.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, paymentExtensionUri, TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
+import {
+  A2A_PATH,
+  FREE_PATHS,
+  MCP_PATH,
+  paymentExtensionUri,
+  SERVICE_NAME,
+  TESTNET_PATHS,
+} from '../../agent/operation/endpoints.ts'
 import {
   endpoint,
   exampleParts,
@@ -110,7 +117,7 @@ function listLinks({ baseUrl, version, a2aEnabled }: DocumentedDeployment) {
     ...(a2aEnabled && { a2a: A2A_PATH, agent_card: agentCard }),
   }
   const links = Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, baseUrl + path]))
-  return { name: 'Irish company records', version, links }
+  return { name: SERVICE_NAME, version, links }
 }
 
 function x402Manifest({ baseUrl, terms }: DocumentedDeployment) {

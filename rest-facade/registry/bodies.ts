@@ -8,6 +8,7 @@ import {
   MCP_VERSIONS,
   OPENAPI_VERSION,
   TESTNET_PATHS,
+  SERVICE_NAME,
 } from '../../agent/operation/endpoints.ts'
 import { ADDRESS_PATTERN, addressSchema, isSameAddress } from '../../agent/payment/accounts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
@@ -173,7 +174,7 @@ export function buildRegistrationFile(
   const isRegistered = identity.status === 'registered'
   return {
     type: REGISTRATION_TYPE,
-    name: 'Irish Company Lookup (testnet)',
+    name: `${SERVICE_NAME} (testnet)`,
     description:
       'Looks up, searches and resolves Irish companies in the open dataset of the companies registry, paid per request ' +
       'with x402 v2 in test USDC on Base Sepolia. Not an official registry service.',

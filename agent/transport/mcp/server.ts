@@ -5,6 +5,7 @@ import type { CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { LATE } from '../call-limits.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
+import { SERVICE_NAME } from '../../operation/endpoints.ts'
 import { refused, type Outcome } from '../../operation/outcome.ts'
 import { inputRefusal, parseOperation, type Operation, type OperationDefinition } from '../../operation/operation.ts'
 import { readToolArguments } from '../../operation/tool-arguments.ts'
@@ -38,7 +39,7 @@ type Caller = Pick<SaleRequest, 'client' | 'requestId'> & { args: unknown }
 
 export function createServer(options: McpServerOptions, caller: Caller): Server {
   const { executor, version, tools, serviceInfo, report } = options
-  const info = { name: 'irish-company-agent', title: 'Irish company records', version }
+  const info = { name: 'irish-company-agent', title: SERVICE_NAME, version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   server.setRequestHandler('tools/list', () => ({ tools: tools() }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
