@@ -7,28 +7,25 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Report } from '../../../base/runtime.ts'
 import { rateLimited } from '../../operation/outcome.ts'
+import type { Refusal } from '../../operation/refusal.ts'
 import type { AddressBudgets, Client } from '../../sale/limits/address-budget.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { clientPrefixes, prefixesOf } from './client-address.ts'
 import { PrefixSums } from './prefix-sums.ts'
 import { refuse, refuseAndClose } from './response.ts'
 
-/** Node's defaults are in brackets. */
 export const CONNECTION_LIMITS = {
-  /** Open connections; about 100 MiB with the largest requests [none]. */
+  /** Open connections; about 100 MiB with the largest requests. */
   connections: 2_000,
-  /** Of an IPv4 /24 or an IPv6 /64: twice the sales that one address may have in progress [none]. */
+  /** Of an IPv4 /24 or an IPv6 /64: twice the sales that one address may have in progress. */
   networkConnections: 128,
-  /** Of an IPv6 /32, which is what a provider has. Its customers have networks in it [none]. */
+  /** Of an IPv6 /32, which is what a provider has. Its customers have networks in it. */
   providerConnections: 512,
-  /**
-   * Bytes of answers that clients have not read, without those in the kernel. Beyond, the slowest reader is reset. Its
-   * answer stays stored [none].
-   */
+  /** Of answers that clients have not read, without those in the kernel. What the slowest reader bought stays stored. */
   unsentBytes: 64 * 1_048_576,
   /** The largest answer has 2.3 MiB, over MCP. */
   addressUnsentBytes: 4 * 1_048_576,
-  /** Pipelined requests of a connection, at most 16 KiB each. One more resets the connection [none]. */
+  /** Pipelined requests of a connection, at most 16 KiB each. One more resets the connection. */
   unanswered: 4,
 }
 
@@ -52,10 +49,8 @@ interface Connection {
   prefixes: readonly string[]
   /** When it connected, and when its last request arrived or was answered. */
   since: number
-  /** What its client has sent is not read yet. */
-  isNew: boolean
-  /** No other connection could be closed for it. */
-  isSurplus: boolean
+  /** Why it gets no answer: no other connection could be closed for it. */
+  refusal?: Refusal | undefined
   /** Of the last request. */
   client?: Client
   /** Whether the payment of its running request is verified. */
@@ -89,8 +84,8 @@ export class Connections {
   /** Those with a large answer that the client has not read, and its bytes. The slowest reader is the first. */
   readonly #unread = new Map<Connection, number>()
   readonly #unreadBytes = new PrefixSums()
-  /** Connections that were admitted in this iteration of the event loop or the one before. */
-  #newcomers = 0
+  /** Of this iteration of the event loop or the one before: what their clients have sent is not read yet. */
+  readonly #newcomers = new Set<Connection>()
   /** When each text was reported. */
   readonly #reportedAt = new Map<string, number>()
 
@@ -102,14 +97,14 @@ export class Connections {
   admit(socket: Socket): void {
     const prefixes = prefixesOf(socket.remoteAddress ?? '') ?? []
     const since = this.#options.clock()
-    const connection = { socket, prefixes, since, isNew: true, isSurplus: false, isVerified: false, unanswered: [] }
-    this.#newcomers += 1
+    const connection: Connection = { socket, prefixes, since, isVerified: false, unanswered: [] }
+    this.#newcomers.add(connection)
     this.#open.set(socket, connection)
     if (!this.#isBehindProxy) this.#sizes.add(connection, 1)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
     setImmediate(() => setImmediate(() => this.#endArrival(connection)))
-    if (this.#open.size > this.#options.limits.connections) connection.isSurplus = !this.#closeOne(connection)
+    connection.refusal = this.#makeRoom(connection)
   }
 
   /** The client of a running request. */
@@ -164,12 +159,10 @@ export class Connections {
 
   #begin(connection: Connection, response: ServerResponse): void {
     const { req: request } = response
-    const isFirst = connection.client === undefined
     const client = (connection.client = this.#identify(connection, response))
     this.#moveToEnd(connection)
-    if (connection.isSurplus) refuseAndClose(response, { code: 'overloaded' })
+    if (connection.refusal) refuseAndClose(response, connection.refusal)
     else if (this.#isBehindProxy && this.#excess(connection) !== undefined) refuse(response, rateLimited(0).refusal)
-    else if (isFirst && !this.#closeExcess(connection)) refuseAndClose(response, rateLimited(0).refusal)
     else client.takeTurn(() => this.#options.answer(request, response))
   }
 
@@ -180,11 +173,8 @@ export class Connections {
       connection.prefixes = clientPrefixes(request, trustedProxies)
       this.#sizes.add(connection, 1)
     } else if (request.headers['x-forwarded-for'] !== undefined) {
-      this.#report(
-        'proxy_not_trusted',
-        // The log has no other characters of a text.
-        'X-Forwarded-For is sent and TRUST_PROXY is 0',
-      )
+      // The log has no other characters of a text.
+      this.#report('proxy_not_trusted', 'X-Forwarded-For is sent and TRUST_PROXY is 0')
     }
     const { prefixes } = connection
     return {
@@ -227,7 +217,7 @@ export class Connections {
   async #endTurn(): Promise<void> {
     for (let iteration = 1; iteration <= ITERATIONS_PER_TURN; iteration += 1) {
       await nextIteration()
-      if (this.#newcomers === 0) break
+      if (this.#newcomers.size === 0) break
     }
     this.#turns.leave()
   }
@@ -253,27 +243,24 @@ export class Connections {
     connection.since = this.#options.clock()
   }
 
-  /** Closes a connection for this one, because the process has too many. Returns whether there was one. */
-  #closeOne(newcomer: Connection): boolean {
-    const others = [...this.#open.values()].filter((each) => each !== newcomer && !each.isNew && !each.isVerified)
-    const now = this.#options.clock()
-    const longest = others.find(isWaiting)
-    const isLong = longest && now - longest.since >= WAIT_MS_MIN
-    const first = isLong ? longest : this.#sizes.firstOfLargest(others)
-    if (first) this.#reset(first, 'surplus')
-    return first !== undefined
-  }
-
-  /** If a prefix has too many connections, closes its own one that waits longest. Returns whether there was one. */
-  #closeExcess(connection: Connection): boolean {
-    for (;;) {
-      const excess = this.#excess(connection)
-      if (excess === undefined) return true
-      const own = [...this.#open.values()].filter(({ prefixes, isNew }) => !isNew && prefixes.includes(excess))
-      const first = own.find((each) => each !== connection && isWaiting(each))
-      if (!first) return false
-      this.#reset(first, 'surplus')
+  /** Closes others for a new connection: those of its own prefixes that have too many, and one of all. */
+  #makeRoom(newcomer: Connection): Refusal | undefined {
+    const closable = () => [...this.#open.values()].filter((each) => !this.#newcomers.has(each) && !each.isVerified)
+    while (!this.#isBehindProxy) {
+      const excess = this.#excess(newcomer)
+      if (excess === undefined) break
+      const own = closable().find((each) => each.prefixes.includes(excess) && isWaiting(each))
+      if (!own) return rateLimited(0).refusal
+      this.#reset(own, 'surplus')
     }
+    if (this.#open.size <= this.#options.limits.connections) return undefined
+    const others = closable()
+    const longest = others.find(isWaiting)
+    const isLong = longest && this.#options.clock() - longest.since >= WAIT_MS_MIN
+    const first = isLong ? longest : this.#sizes.firstOfLargest(others)
+    if (!first) return { code: 'overloaded' }
+    this.#reset(first, 'surplus')
+    return undefined
   }
 
   /** The prefix of a connection that has too many. */
@@ -284,10 +271,8 @@ export class Connections {
   }
 
   #endArrival(connection: Connection): void {
-    this.#newcomers -= 1
-    connection.isNew = false
-    if (connection.client || !this.#open.has(connection.socket)) return
-    if (connection.isSurplus || !(this.#isBehindProxy || this.#closeExcess(connection)))
+    this.#newcomers.delete(connection)
+    if (connection.refusal && !connection.client && this.#open.has(connection.socket))
       this.#reset(connection, 'surplus')
   }
 
