@@ -21,7 +21,7 @@ export const CONNECTION_LIMITS = {
   networkConnections: 128,
   /** Of an IPv6 /32, which is what a provider has. Its customers have networks in it. */
   providerConnections: 512,
-  /** Of answers that clients have not read, without those in the kernel. What the slowest reader bought stays stored. */
+  /** Of answers that clients have not read, without those in the kernel. A bought answer stays stored. */
   unsentBytes: 64 * 1_048_576,
   /** The largest answer has 2.3 MiB, over MCP. */
   addressUnsentBytes: 4 * 1_048_576,

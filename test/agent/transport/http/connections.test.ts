@@ -277,6 +277,23 @@ describe('the connections of the HTTP server', () => {
     })
   })
 
+  describe('with at most three connections, and two of a /24', () => {
+    useServer({ connections: 3, networkConnections: 2 })
+
+    it('[8.15, 8.16] close one of the network that has too many, and no other one', async () => {
+      const other = await server.dial(get('/other'), '127.0.9.1')
+      await other.answered(1)
+      const first = await server.dial(get('/first'))
+      await first.answered(1)
+      const second = await server.dial(get('/second'))
+      await second.answered(1)
+      server.time.now += 1_000
+      await (await server.dial(get('/third'))).answered(1)
+      await first.closed
+      for (const { socket } of [other, second]) expect(socket.destroyed).to.equal(false)
+    })
+  })
+
   describe('with bounds of unread answers', () => {
     useServer({ addressUnsentBytes: 1.5 * LARGE_BYTES, unsentBytes: 2.5 * LARGE_BYTES })
 
