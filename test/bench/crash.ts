@@ -5,6 +5,7 @@
  * that buy are also interrupted, and get no room for what they write, N times in all.
  */
 import { join } from 'node:path'
+import { atOnce } from '../support/at-once.ts'
 import { randomFor } from '../support/random.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { openBuyerScene, openReconcileScene, openWatchScene } from './crash/buyers.ts'
@@ -18,6 +19,8 @@ import { markdown, print } from './report.ts'
 const RUNS_DEFAULT = '20'
 /** Attacks on commands that buy, in all. */
 const COMMANDS_DEFAULT = '600'
+/** Subjects at a time. Each waits for leases and blocks most of the time. */
+const SUBJECTS_AT_ONCE = 3
 
 export interface Scene extends AsyncDisposable {
   /** Runs the subject once under this command of strace, until it ends or dies. */
@@ -56,17 +59,9 @@ export async function crash(options: Record<string, string>): Promise<boolean> {
   } = options
   if (!canTrace('nothing was killed')) return false
   print(`seed ${seed}`)
-  const results: Result[] = []
-  for (const [subject, open] of Object.entries(SUBJECTS)) {
-    if (!subject.includes(only)) continue
-    await using scene = await open()
-    const began = performance.now()
-    const result = await killAll(subject, scene, { runs: Number(runs), seed: Number(seed), call })
-    print(`${subject}: ${result.deaths} deaths in ${Math.round((performance.now() - began) / 1000)} s`)
-    results.push(result)
-  }
+  const killed = await killSubjects(only, { runs: Number(runs), seed: Number(seed), call })
   const attacked = await attackCommands({ runs: Number(commands), seed: Number(seed), only })
-  if (attacked) results.push(attacked)
+  const results = [...killed, ...(attacked ? [attacked] : [])]
   const lines = results.map(({ subject, points, deaths, faults }) =>
     [subject, points, deaths, faults.length].map(String),
   )
@@ -88,6 +83,21 @@ interface Plan {
   seed: number
   /** Only before this call. */
   call: string | undefined
+}
+
+async function killSubjects(only: string, plan: Plan): Promise<Result[]> {
+  const subjects = Object.entries(SUBJECTS).filter(([subject]) => subject.includes(only))
+  // One after the other, because services that prepare the same chain at once use the same nonce.
+  let opening: Promise<unknown> = Promise.resolve()
+  return atOnce(SUBJECTS_AT_ONCE, subjects, async ([subject, open]) => {
+    const opened = opening.then(open)
+    opening = opened
+    await using scene = await opened
+    const began = performance.now()
+    const result = await killAll(subject, scene, plan)
+    print(`${subject}: ${result.deaths} deaths in ${Math.round((performance.now() - began) / 1000)} s`)
+    return result
+  })
 }
 
 async function killAll(subject: string, scene: Scene, { runs, seed, call }: Plan): Promise<Result> {

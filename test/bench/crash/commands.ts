@@ -13,6 +13,7 @@ import { fileEntry } from '../../../buyer/library/folder-storage.ts'
 import { OUTCOMES } from '../../../buyer/library/outcome.ts'
 import { findPurchase, readPayment } from '../../../buyer/library/purchase-file.ts'
 import { purchasedReceipt } from '../../../buyer/library/verify-purchase.ts'
+import { atOnce } from '../../support/at-once.ts'
 import { runCommand } from '../../support/cli.ts'
 import { mountDisk } from '../../support/mount.ts'
 import { randomFor } from '../../support/random.ts'
@@ -183,16 +184,12 @@ async function attackAll(
     const { attacks, ...baseline } = baselines[at % baselines.length]!
     return { ...baseline, attack: attacks[Math.floor(at / baselines.length) % attacks.length]! }
   })
-  const queue = drawn.values()
   const counts = new Map<string, number>()
-  const work = async () => {
-    for (const { command, names, attack } of queue) {
-      const found = await attackOnce(setting, { command, names, attack, folder: await newFolder(command) })
-      if (found.isHit) counts.set(kindOf(attack), (counts.get(kindOf(attack)) ?? 0) + 1)
-      faults.push(...found.faults.map((fault) => `${command.name}, ${describe(attack)}: ${fault}`))
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  await atOnce(AT_ONCE, drawn, async ({ command, names, attack }) => {
+    const found = await attackOnce(setting, { command, names, attack, folder: await newFolder(command) })
+    if (found.isHit) counts.set(kindOf(attack), (counts.get(kindOf(attack)) ?? 0) + 1)
+    faults.push(...found.faults.map((fault) => `${command.name}, ${describe(attack)}: ${fault}`))
+  })
   print([...counts].map(([kind, count]) => `${kind}: ${count}`).join(', '))
   const saved = new Set<string>()
   for (const { command, folder } of folders)
@@ -212,13 +209,21 @@ async function attackAll(
 
 const kindOf = (attack: Attack) => (attack.kind === 'signal' ? `SIG${attack.signal}` : attack.kind)
 
-/** Each kind in turn, and in it each call, because a rare rename is as interesting as each of many writes. */
+/**
+ * Each kind in turn, and in it each call, because a rare rename is as interesting as each of many writes. Each command
+ * begins with the next kind, so that a few attacks on each command have all kinds.
+ */
 function shuffled(attacks: readonly Attack[], seed: number, stream: number): Attack[] {
   const random = randomFor(seed, stream, 0)
   const drawn = attacks.map((attack) => ({ attack, key: random() })).toSorted((one, other) => one.key - other.key)
   const ordered = drawn.map(({ attack }) => attack)
   const callOf = (attack: Attack) => `${kindOf(attack)} ${'call' in attack ? attack.call : ''}`
-  return inTurn(inTurn(ordered, callOf), kindOf)
+  const kinds = [...new Set(attacks.map(kindOf))].toSorted()
+  const rank = (attack: Attack) => (kinds.indexOf(kindOf(attack)) + stream) % kinds.length
+  return inTurn(
+    inTurn(ordered, callOf).toSorted((one, other) => rank(one) - rank(other)),
+    kindOf,
+  )
 }
 
 /** Orders the first of each group before the second of any. */

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { SnapshotHash } from '../../../store/dataset/snapshot-id.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
-import { testChainUrl } from '../../support/chain.ts'
+import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
+import { startChain } from '../../../agent/sandbox/chain.ts'
 import { ready, startChild } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { sampleRegister } from '../../support/sample/register.ts'
@@ -18,13 +19,13 @@ const REMOVED_EVERY = 250
 
 /** Each run is the first start with a new data directory. Afterwards the service must start and answer. */
 export async function openFirstStartScene(): Promise<Scene> {
-  const rpcUrl = await testChainUrl()
+  const chain = await startChain({ directory: await makeTemporaryDirectory(), chainId: DEPLOYMENTS.testnet.chainId })
   let directory = ''
   const start = (tracer: readonly string[]) =>
     startChild(
       'operator/main.js',
       ['serve'],
-      { ...ONE_THREAD, DATA_DIR: directory, RPC_URL: rpcUrl, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
+      { ...ONE_THREAD, DATA_DIR: directory, RPC_URL: chain.url, DATASET: REGISTER, PORT: '0', LOG_LEVEL: 'silent' },
       tracer,
     )
   const readyAndKilled = async (tracer: readonly string[] = []): Promise<string[]> => {
@@ -42,7 +43,7 @@ export async function openFirstStartScene(): Promise<Scene> {
       await readyAndKilled(tracer)
     },
     recover: () => readyAndKilled(),
-    [Symbol.asyncDispose]: async () => undefined,
+    [Symbol.asyncDispose]: () => chain.stop(),
   }
 }
 
