@@ -305,7 +305,6 @@ describe('the test client', () => {
       ['another token', { terms: { asset: OTHER } }, 'asset'],
       ['an expired quote', { terms: { maxTimeoutSeconds: 0 } }, 'lifetime'],
       ['a long authorization', { terms: { maxTimeoutSeconds: 601 } }, 'lifetime'],
-      ['another company', { resource: '/api/v1/company/1' }, 'resource'],
       ['another host', { resource: `http://127.0.0.1:1${LOOKUP}` }, 'resource'],
       ['mainnet', { terms: { network, asset, extra: domain } }, 'network, asset, token'],
       ['a price above the limit', { terms: { amount: '1000001' } }, 'amount'],

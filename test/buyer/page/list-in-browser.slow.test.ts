@@ -62,43 +62,33 @@ describe('a list in the page', () => {
     await summary(/matched/)
   }
 
-  const BEGUN: Record<string, () => Promise<unknown>> = {
-    'a list with the same row': async () => {
-      await openList()
-      await page.fill('#lines', 'Number\n00000000\n11')
-      await seen('#answer', /2 to buy/)
-    },
-    'the record of that row': () => open(SYNTHETIC),
-  }
-  for (const [what, begin] of Object.entries(BEGUN)) {
-    it(`does not buy a row again while another tab buys ${what}`, async () => {
-      await begin()
-      let isAsked = () => {}
-      let sign = () => {}
-      const asked = new Promise<void>((resolve) => (isAsked = resolve))
-      await holdRequests((paused) => {
-        if (!paused.url.includes('/signature') || paused.isAnswered) return void paused.continue()
-        sign = () => void paused.continue()
-        isAsked()
-      })
-      const other = await openBeside('/?operation=list')
-      await other.page.fill('#lines', 'Number\n00000000\n12')
-      await other.seen('#answer', /^[^]*2 rows: 2 to buy for 0.002 USDC\./)
-      const paid = await service.transfersOf(async () => {
-        await pay()
-        await asked
-        await other.pay()
-        await other.status(/^Waiting for purchases of other tabs/)
-        await other.click('#next button')
-        await other.status(/^You did not wait/)
-        await other.pay()
-        sign()
-        await sold()
-        await other.seen('#answer', /1 to buy for 0.001 USDC, 1 paid before/)
-      })
-      expect(paid).to.equal(1)
+  it('does not buy a row again while another tab buys its record', async () => {
+    await open(SYNTHETIC)
+    let isAsked = () => {}
+    let sign = () => {}
+    const asked = new Promise<void>((resolve) => (isAsked = resolve))
+    await holdRequests((paused) => {
+      if (!paused.url.includes('/signature') || paused.isAnswered) return void paused.continue()
+      sign = () => void paused.continue()
+      isAsked()
     })
-  }
+    const other = await openBeside('/?operation=list')
+    await other.page.fill('#lines', 'Number\n00000000\n12')
+    await other.seen('#answer', /^[^]*2 rows: 2 to buy for 0.002 USDC\./)
+    const paid = await service.transfersOf(async () => {
+      await pay()
+      await asked
+      await other.pay()
+      await other.status(/^Waiting for purchases of other tabs/)
+      await other.click('#next button')
+      await other.status(/^You did not wait/)
+      await other.pay()
+      sign()
+      await sold()
+      await other.seen('#answer', /1 to buy for 0.001 USDC, 1 paid before/)
+    })
+    expect(paid).to.equal(1)
+  })
 
   it('shows columns, faults, price and signatures before it is bought, and keeps them after a reload', async () => {
     await openList()
