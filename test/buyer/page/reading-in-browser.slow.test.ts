@@ -97,11 +97,11 @@ describe('a reader of the page', () => {
 
   it('checks an Eircode in the record, and reads a contradiction first', async () => {
     await bought('lookup&company_number=11', /SOUND MILLS/)
+    await page.evaluate(`document.querySelector('.evidence').closest('details').open = true`)
     await click('.evidence button')
     expect(await page.evaluate(`document.querySelector('.evidence input:invalid').validationMessage`)).to.match(
       /^Type an/,
     )
-    await page.evaluate(`document.querySelector('.evidence').closest('details').open = true`)
     await page.fill('#evidence-eircode', 'D02 X299')
     await click('.evidence button')
     const shown = await sold(/contradict/)
