@@ -13,6 +13,7 @@ import { openHttpBench } from './perf/http-rounds.ts'
 import { measureList } from './perf/list.ts'
 import { measureLogWrites } from './perf/log-writes.ts'
 import { measureSearch, measureSearchMillion } from './perf/names.ts'
+import { measurePageList } from './perf/page-list.ts'
 import { measurePage } from './perf/page.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
@@ -83,6 +84,7 @@ const OTHER_FILES = {
   history: measureHistory,
   'log-writes': measureLogWrites,
   page: measurePage,
+  'page-list': measurePageList,
 }
 
 export async function perf({ size = 'full', only, former }: Record<string, string>): Promise<boolean> {
