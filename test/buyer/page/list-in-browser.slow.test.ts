@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { runCommand } from '../../support/cli.ts'
 import { Refusal, usePage, type Paused } from '../../support/page.ts'
-import { registerRow, toCsv } from '../../support/register.ts'
+import { numberedRows, registerRow, toCsv } from '../../support/register.ts'
 import { addSheet, COVER, COVER_DATA, form, inline } from '../../support/xlsx-forms.ts'
 import { startTestService } from '../../support/service.ts'
 
@@ -12,6 +12,9 @@ const SYNTHETIC = '/?operation=lookup&company_number=00000000'
 const LIVE = { comp_dissolved_date: '' }
 const twin = (company_num: string, company_name: string, eircode = '') =>
   registerRow({ ...LIVE, company_num, company_name, eircode, company_address_1: `${company_num} FIXTURE STREET` })
+/** Names of two companies each. */
+const MANY = 40
+const manyName = (at: number) => `ROW ${at.toString(36).toUpperCase()} FIXTURE LIMITED`
 const REGISTERED = [
   registerRow(),
   registerRow({ ...LIVE, company_num: '10', company_name: 'STOPPED FIXTURE LIMITED', company_status: 'Liquidation' }),
@@ -19,6 +22,9 @@ const REGISTERED = [
   twin('12', 'FIRST TWIN LIMITED'),
   twin('21', 'SECOND TWIN LIMITED', 'D02 X285'),
   twin('22', 'SECOND TWIN LIMITED', 'D02 X285'),
+  ...Array.from({ length: MANY }, (_, at) =>
+    numberedRows(2, 101 + 2 * at, { ...LIVE, company_name: manyName(at), eircode: '' }),
+  ).flat(),
 ]
 const SUPPLIERS = [
   'Supplier,CRO,Eircode,Owner',
@@ -30,6 +36,15 @@ const SUPPLIERS = [
   'Nothing Of The Kind,,,Ben',
   'First Twin Ltd,,,Cat',
 ].join('\r\n')
+
+/** Whether the storage has a list with this summary. */
+const isStored = (summary: string) => `new Promise((resolve) => {
+  const request = indexedDB.open('irish-company-purchases')
+  request.onsuccess = () => {
+    const lists = request.result.transaction('lists').objectStore('lists').getAll()
+    lists.onsuccess = () => resolve(lists.result.some((each) => each.summary === '${summary}'))
+  }
+})`
 
 describe('a list in the page', () => {
   const used = usePage(() =>
@@ -93,23 +108,23 @@ describe('a list in the page', () => {
   it('shows columns, faults, price and signatures before it is bought, and keeps them after a reload', async () => {
     await openList()
     expect(await go()).to.equal(false)
-    const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
+    const names = Array.from({ length: 101 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
     const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
     await page.fill('#lines', rows.join('\n'))
     const shown = await seen('#answer', /signature/)
-    expect(shown).to.contain('30 rows: 29 to buy for 0.057 USDC, 1 not read. The wallet asks for 3 signatures.')
+    expect(shown).to.contain('105 rows: 104 to buy for 0.207 USDC, 1 not read. The wallet asks for 3 signatures.')
     expect(shown).to.match(/Row 5: name must have 3 to \d+ characters\./)
     expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
-    expect(await go()).to.equal('Buy the list, 0.057 USDC')
+    expect(await go()).to.equal('Buy the list, 0.207 USDC')
     // With the keyboard, the select of the header keeps the focus.
     await page.focus('#answer select')
     await page.keyboard.press('ArrowUp')
-    await seen('#answer', /31 rows/)
+    await seen('#answer', /106 rows/)
     await page.keyboard.press('ArrowDown')
-    await seen('#answer', /30 rows/)
+    await seen('#answer', /105 rows/)
     await page.reload()
-    await seen('#answer', /29 to buy/)
-    expect(await service.transfersOf(() => pay().then(() => summary(/paid 0.057 USDC/)))).to.equal(3)
+    await seen('#answer', /104 to buy/)
+    expect(await service.transfersOf(() => pay().then(() => summary(/paid 0.207 USDC/)))).to.equal(3)
     const csv = await savedBy('#answer .actions button:last-of-type')
     expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\tdecision/)
     expect(csv).to.contain('=1+1 Trading')
@@ -225,6 +240,36 @@ describe('a list in the page', () => {
     expect(await heading()).to.equal('Row 4: none of these')
     await page.keyboard.press('1')
     await summary(/^5 matched/)
+  })
+
+  it('keeps each of many decisions by keyboard, and the focus, the table and its other rows while they are made', async () => {
+    await openList()
+    await choose('many.csv', ['Supplier', ...Array.from({ length: MANY }, (_, at) => manyName(at))].join('\n'))
+    await seen('#answer', /signature/)
+    await pay()
+    await summary(new RegExp(`^${MANY} to decide`))
+    await page.evaluate(`globalThis.shown = [...document.querySelectorAll('.decide, .list, .list tr')]`)
+    await page.getByRole('button', { name: `Decide ${MANY} rows` }).press('Enter')
+    for (let at = 0; at < MANY; at += 1) {
+      expect(await heading()).to.equal(`Row ${at + 2}, ${MANY - at} to decide`)
+      expect(await focused()).to.equal(`Choose ${101 + 2 * at} ${manyName(at)}`)
+      await page.keyboard.press(at % 4 === 0 ? '0' : at % 4 === 1 ? '2' : '1')
+      // All rows but those that are decided are the elements of before.
+      expect(
+        await page.evaluate(`[shown.filter((each) => each.isConnected).length, shown.length,
+          document.querySelectorAll('.list tr').length, document.querySelector('.decide').checkVisibility()]`),
+      ).to.deep.equal([MANY + 3 - (at + 1), MANY + 3, MANY + 1, true])
+    }
+    const decided = `${(MANY * 3) / 4} matched, ${MANY / 4} without a match`
+    await page.waitForFunction(isStored(decided))
+    await page.reload()
+    expect(await summary(/matched/)).to.equal(`${decided}, paid ${(MANY * 0.002).toFixed(2)} USDC`)
+    const numbers = await page.evaluate(
+      `[...document.querySelectorAll('.list td:nth-child(4)')].map((each) => each.innerText)`,
+    )
+    expect(numbers).to.deep.equal(
+      Array.from({ length: MANY }, (_, at) => (at % 4 === 0 ? '' : String(101 + 2 * at + (at % 4 === 1 ? 1 : 0)))),
+    )
   })
 
   it('is saved with every row of the file and the trail of each choice', async () => {
@@ -399,12 +444,12 @@ describe('a list in the page', () => {
     let signatures = 0
     await addWallet({ eth_signTypedData_v4: () => ((signatures += 1) === 2 ? new Refusal(4001) : undefined) })
     await openList()
-    await choose('two-payments.csv', names(26))
+    await choose('two-payments.csv', names(101))
     await seen('#answer', /2 signatures/)
-    expect(await service.transfersOf(() => pay('stub').then(() => summary(/1 not bought, paid 0.05 USDC/)))).to.equal(1)
+    expect(await service.transfersOf(() => pay('stub').then(() => summary(/1 not bought, paid 0.2 USDC/)))).to.equal(1)
     await status(/^You refused in the wallet. The rows that are paid are kept.$/)
     expect(await go()).to.equal('Continue, 0.002 USDC')
-    expect(await service.transfersOf(() => pay('stub').then(() => summary(/paid 0.052 USDC/)))).to.equal(1)
+    expect(await service.transfersOf(() => pay('stub').then(() => summary(/paid 0.202 USDC/)))).to.equal(1)
     expect(await go()).to.equal(false)
   })
 
@@ -476,17 +521,17 @@ describe('a list in the page', () => {
       await page.addInitScript(HURRY)
       await addWallet({ eth_signTypedData_v4: () => void (signatures += 1) })
       await openList()
-      await choose('two-payments.csv', names(26))
+      await choose('two-payments.csv', names(101))
       await seen('#answer', /2 signatures/)
       const sent = await breakService()
       await pay('stub')
       await status(/Try 3 of 3/)
       await seen('#go', /^Continue/)
       const before = signatures
-      expect(await summary(/without an answer/)).to.match(/^26 without an answer yet, paid 0 USDC$/)
+      expect(await summary(/without an answer/)).to.match(/^101 without an answer yet, paid 0 USDC$/)
       sent.isBroken = false
       const paid = await service.transfersOf(() =>
-        pay('stub').then(() => summary(/^26 without a match, paid 0.052 USDC/)),
+        pay('stub').then(() => summary(/^101 without a match, paid 0.202 USDC/)),
       )
       // The chain has both transfers already: the service was asked, and its answers were lost.
       expect([paid, signatures]).to.deep.equal([0, before])
