@@ -91,6 +91,7 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
     })
     const { sent, durations, refused, nodeCalls, memory, queued } = measured
     const p99 = quantile(durations, 0.99)
+    if (durations.length === 0) faults.push(`${title}: no request of another client was sent`)
     if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
     if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
     if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
