@@ -132,10 +132,12 @@ const SCORE_SHOWN_MIN = 500
 
 /** The shares by score of the last run in the file, which is that of the published register if there is one. */
 function scores(quality: string): string {
-  const run = quality.slice(quality.lastIndexOf('\n- Register: ') + 1)
-  const lines = run.slice(run.indexOf('| score of the first candidate')).split('\n\n')[0]?.split('\n') ?? []
-  const shown = lines.filter((line) => !/^\| \d/.test(line) || Number(/\d+/.exec(line)) >= SCORE_SHOWN_MIN)
-  return `${shown.join('\n')}\n\n${run.split('\n')[0]}\n${run.split('\n')[1]}`
+  const [register = '', sampled = '', ...run] = quality.slice(quality.lastIndexOf('\n- Register: ') + 1).split('\n')
+  const begin = run.findIndex((line) => line.startsWith('| score of the first candidate'))
+  const table = run.slice(begin, run.indexOf('', begin)).map((line) => line.split('|').slice(1, -1))
+  const [headings = [], , ...lines] = table.map((cells) => cells.map((cell) => cell.trim()))
+  const shown = lines.filter(([score = '']) => Number.parseInt(score, 10) >= SCORE_SHOWN_MIN)
+  return [markdown(headings, shown), '', register, sampled].join('\n')
 }
 
 function figureTable(perf: string): string {
