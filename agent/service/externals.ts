@@ -6,6 +6,7 @@ import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import type { Report } from '../../base/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
 import { openChain, type Chain } from '../settlement/chain/chain.ts'
+import { observeEach } from '../settlement/chain/reader.ts'
 import { openFacilitators, type Facilitator } from '../settlement/facilitator/facilitator.ts'
 import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
@@ -55,7 +56,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   const { rpcUrls, payTo } = configured
   const deployment = DEPLOYMENTS[mode]
   const chain = openChain({ urls: rpcUrls, chainId: deployment.chainId, now, onClockChange })
-  const observed = await Promise.allSettled(rpcUrls.map((_, node) => chain.observe([], { node })))
+  const observed = await observeEach(chain)
   const causes = observed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (causes.some((cause) => cause instanceof WrongChain)) {
     const nodes = rpcUrls.length > 1 ? 'name nodes' : 'be a node'

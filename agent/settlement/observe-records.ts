@@ -8,7 +8,7 @@ import { unlessUnreadable } from './chain/reader.ts'
 import { blockAfter } from './chain/blocks.ts'
 import { CLOCK_ERROR_SECONDS_MAX } from './chain/clock.ts'
 import type { Observation, ObserveOptions } from './chain/observe.ts'
-import { ANCHOR_DEPTH_BLOCKS } from './chain/view.ts'
+import { REORG_BLOCKS_MAX } from './chain/view.ts'
 import { WrongChain } from './rpc/nodes.ts'
 import { nonceKey, transferCall } from './chain/token.ts'
 import { awaitsRefusal, isPayment, type NonceState } from './decide.ts'
@@ -87,7 +87,7 @@ function toQuery(record: ResponseRecord, observation: Observation) {
     receiver: recordedPayment(record).requirements.payTo.toLowerCase() as Hex,
     // The newest block before the settlement. If a reorganisation moves the transfer below it, the record is observed
     // alone.
-    fromBlock: BigInt(record.from_block) + ANCHOR_DEPTH_BLOCKS,
+    fromBlock: BigInt(record.from_block) + REORG_BLOCKS_MAX,
     toBlock: blockAfter(BigInt(Math.ceil(Date.parse(record.updated_at) / 1000)), observation),
   }
 }

@@ -2,6 +2,7 @@
 import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
 import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
+import { observeEach } from '../../settlement/chain/reader.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isAnswering, isRevert, openRpc, RpcError } from '../../settlement/rpc/json-rpc.ts'
 import { WrongChain } from '../../settlement/rpc/nodes.ts'
@@ -14,10 +15,7 @@ const observed = new WeakMap<Subject, Promise<Node[]>>()
 /** Every node is observed once for a subject. The checks share what it answered. */
 function observeNodes(subject: Subject): Promise<Node[]> {
   const { chain } = subject
-  const observe = async (_: unknown, node: number) => chain?.observe([], { node, withFinal: true })
-  const nodes =
-    observed.get(subject) ??
-    (Promise.allSettled(Array.from({ length: chain?.nodeCount ?? 0 }, observe)) as Promise<Node[]>)
+  const nodes = observed.get(subject) ?? (chain ? observeEach(chain, { withFinal: true }) : Promise.resolve([]))
   observed.set(subject, nodes)
   return nodes
 }

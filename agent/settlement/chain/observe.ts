@@ -64,7 +64,7 @@ interface PaymentState {
 export interface ObserveOptions {
   /** Prefers every other node to the one of this observation. */
   otherThan?: Pick<Observation, 'node'> | undefined
-  /** Asks this node only, once. For reader.ts and the checks of each node. */
+  /** Asks this node only, once. Only reader.ts names one. */
   node?: number
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean

@@ -1,6 +1,6 @@
 /**
  * Asks the chain, and compares what its nodes show. A caller says what an observation shows and who must agree with
- * that; only this file and the checks of the operator name a node.
+ * that; only this file names a node.
  */
 import type { Report } from '../../../base/runtime.ts'
 import type { Chain } from './chain.ts'
@@ -55,6 +55,13 @@ export async function ask<Verdict>(reader: ChainReader, question: Question<Verdi
   if (!other) return { kind: 'single', ...first }
   const contrary = others.find(({ verdict }) => !agrees(first.verdict, verdict))
   return contrary ? { kind: 'contradicted', ...contrary, first } : { kind: 'agreed', ...other }
+}
+
+/** Of every node, in the order of the configuration. For the checks of the operator. */
+export function observeEach(chain: ChainReader['chain'], options: { withFinal?: boolean } = {}) {
+  return Promise.allSettled(
+    Array.from({ length: chain.nodeCount }, async (_, node) => chain.observe([], { ...options, node })),
+  )
 }
 
 /** Returns undefined if the chain cannot be read, and reports the cause. */

@@ -6,13 +6,12 @@ import { LRUCache } from 'lru-cache'
 import { RpcError } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { isTimeout } from '../rpc/time-limits.ts'
+import { REORG_BLOCKS_MAX } from './view.ts'
 
 /** Covers the lifetime of an authorization if a block takes half a second or more. */
 const SPAN_FIRST_BLOCKS = 1_000n
 /** For one call. On a node that allows ten blocks this is enough for the first minutes of a payment. */
 export const RANGES_MAX = 20
-/** A reorganisation can move an event to an earlier block, by at most this many blocks. */
-const REORG_BLOCKS_MAX = 64n
 const SEARCHES_MAX = 1_000
 
 export interface BlockRange {
@@ -70,6 +69,7 @@ export class RangeSearch {
         continue
       }
       if (result !== undefined) {
+        // A reorganisation can move the event to an earlier block.
         progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
         return result
       }

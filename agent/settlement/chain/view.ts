@@ -8,8 +8,8 @@ import { revertReason, textOf, type NonceKey, type TransferCall } from './token.
 
 /** Limited by the size of code (24 KiB), which the result must not exceed, and by the gas of a call. */
 export const PAYMENTS_MAX = 100
-/** Blocks between the newest block and the anchor. No reorganisation is deeper. The contract has the same number. */
-export const ANCHOR_DEPTH_BLOCKS = 64n
+/** No reorganisation is deeper: the blocks between the newest one and the anchor. The contract has the same number. */
+export const REORG_BLOCKS_MAX = 64n
 
 export interface ObservedPayment extends NonceKey {
   /** The block that was recorded before the settlement. */
@@ -89,7 +89,7 @@ export function decodeView(result: unknown, payments: readonly ObservedPayment[]
     chainId: numberAt(0),
     number,
     time: numberAt(2),
-    anchor: { number: number > ANCHOR_DEPTH_BLOCKS ? number - ANCHOR_DEPTH_BLOCKS : 0n, hash: anchorHash },
+    anchor: { number: number > REORG_BLOCKS_MAX ? number - REORG_BLOCKS_MAX : 0n, hash: anchorHash },
     /** Of the block that the caller named. */
     checkedHash: hashAt(4),
     trial: outcome === 0n ? undefined : outcome === 1n ? ('made' as const) : revertReason(textOf(readReason())),
