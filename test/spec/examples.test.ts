@@ -40,6 +40,18 @@ interface Description {
   >
 }
 
+interface Quote {
+  resource: { url: string }
+  extensions: { bazaar: { routeTemplate?: string; info: { input: QuotedInput } } }
+}
+
+interface QuotedInput {
+  method: string
+  pathParams?: Record<string, string>
+  queryParams?: Record<string, string>
+  body?: object
+}
+
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
 describe('[4.4.13] the examples of requests', function () {
@@ -143,6 +155,30 @@ describe('[4.4.13] the examples of requests', function () {
       expect(sold.isError ?? false, `${name} ${JSON.stringify(sold)}`).to.equal(false)
       expect(sold.structuredContent, name).to.include.keys('snapshot_id')
     }
+  })
+
+  it('in a quote can be bought by a program that read nothing else', async () => {
+    const paths = ['/api/v1/company/00000000', '/api/v1/search?q=Alpha', '/api/v1/company/00000000/history']
+    const posts = {
+      '/api/v1/resolve': '{"name":"Alpha"}',
+      '/api/v1/batch': '{"operation":"lookup","inputs":[{"company_number":"1"}]}',
+    }
+    const asked = [
+      ...paths.map((path): ExampleRequest => ({ method: 'GET', url: service.url + path, headers: {} })),
+      ...Object.entries(posts).map(([path, body]): ExampleRequest => {
+        return { method: 'POST', url: service.url + path, headers: JSON_TYPE, body }
+      }),
+    ]
+    const requests = asked.map(async (request): Promise<ExampleRequest> => {
+      const { resource, extensions } = JSON.parse((await execute(request)).text) as Quote
+      const { info, routeTemplate } = extensions.bazaar
+      const { method, pathParams = {}, queryParams, body } = info.input
+      const path = routeTemplate?.replace(/:(\w+)/g, (_, name: string) => pathParams[name] ?? '')
+      const query = queryParams ? `?${new URLSearchParams(queryParams).toString()}` : ''
+      const url = new URL((path ?? new URL(resource.url).pathname) + query, resource.url).href
+      return { method, url, headers: body ? JSON_TYPE : {}, body: body && JSON.stringify(body) }
+    })
+    await buyAll(await Promise.all(requests), asked.length)
   })
 
   it('in the guide of A2A is a purchase with the stock SDK, as it stands, with the receipt', async () => {
