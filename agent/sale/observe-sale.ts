@@ -49,7 +49,10 @@ export async function observeSale(
   return { ...sale, isDisputed: payerIn(first.observation).isNonceUsed }
 }
 
-/** The transfer of a wallet that its signature deploys is tried in any case. */
+/**
+ * The transfer of a wallet that its signature deploys is tried in any case. Looks for the transfers of earlier sales in
+ * the same call.
+ */
 function askAbout(
   payments: PaymentServices,
   { payment, requirements, deploysWallet }: CheckedPayment,
@@ -57,10 +60,16 @@ function askAbout(
   needs: (verdict: SaleVerdict) => Need,
   options: ObserveOptions = deploysWallet ? { transfer: transferCall(payment.payload) } : {},
 ): Promise<Answer<SaleVerdict>> {
-  const nonces = [nonceKey(requirements.asset, payment.payload.authorization)]
+  const { unseen } = payments.doubts
+  const transfers = unseen.next()
+  const nonces = [nonceKey(requirements.asset, payment.payload.authorization), ...transfers.map(({ nonce }) => nonce)]
+  const judgeAll = (observation: Observation): SaleVerdict => {
+    unseen.noteObserved(transfers, observation.payments.slice(1), observation)
+    return judgeOne(observation)
+  }
   // Any reason not to sell confirms another one.
   const agrees = (_: SaleVerdict, other: SaleVerdict) => other.kind !== 'for_sale'
-  return ask(payments, { payments: nonces, options, judge: judgeOne, needs, agrees })
+  return ask(payments, { payments: nonces, options, judge: judgeAll, needs, agrees })
 }
 
 function payerIn({ payments: [payer] }: Observation): Observation['payments'][number] {

@@ -1,12 +1,13 @@
 /**
- * The facilitators that reported a settlement that the chain does not show. While the log has such a payment,
- * all processes wait for the chain.
+ * The facilitators that reported a settlement that the chain does not show. While the log has such a payment, all
+ * processes wait for the chain. The process that had the report waits a few blocks after it.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { updateDocument } from '../../store/log/documents.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { isPaid } from '../../store/log/states.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
+import { UnseenTransfers } from './unseen-transfers.ts'
 
 /** The time after which a process knows what another one has noted. */
 const READ_MS = 10_000
@@ -30,6 +31,7 @@ interface Options {
 
 export class FacilitatorDoubts {
   readonly #options: Options
+  readonly unseen = new UnseenTransfers()
   #doubts: readonly Doubt[] = []
   #readAt = -Infinity
 
@@ -42,8 +44,14 @@ export class FacilitatorDoubts {
    * doubted payment.
    */
   async concern(record: Pick<ResponseRecord, 'facilitator' | 'attempt'>): Promise<boolean> {
+    if (this.unseen.isMissing(nameOf(record))) return true
     if (record.attempt > 1 || this.#options.monotonic() - this.#readAt >= READ_MS) await this.#read()
     return this.#doubts.some(({ facilitator }) => facilitator === nameOf(record))
+  }
+
+  /** Notes a success, whose transfer later observations look for. */
+  noteSuccess(record: ResponseRecord): void {
+    this.unseen.add(record, nameOf(record))
   }
 
   /** Notes a payment that is not on chain. Before its record is reopened, so that a crash loses no doubt. */
@@ -54,6 +62,7 @@ export class FacilitatorDoubts {
       const isNoted = doubts.some((each) => isDeepStrictEqual(each, doubt))
       return isNoted || doubts.length >= DOUBTS_MAX ? undefined : [...doubts, doubt]
     })
+    this.unseen.forget(record.identity)
     await this.#read()
   }
 

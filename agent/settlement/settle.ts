@@ -93,8 +93,10 @@ async function settleOnce(
   if (settlement.kind !== 'settled') {
     const cause = settlement.kind === 'unclear' ? settlement.cause : undefined
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
-  } else if (!(await needsTransfer(payments, record, settlement, options)))
+  } else if (!(await needsTransfer(payments, record, settlement, options))) {
+    payments.doubts.noteSuccess(record)
     return recordPaid(payments, record, settlement.transaction, progress)
+  }
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
     const refusedAt = new Date(latestTime(payments, start)).toISOString()

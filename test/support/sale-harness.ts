@@ -51,6 +51,8 @@ export interface Script {
   nonceState: () => Promise<NonceState>
   /** Whether a block has this transaction, and it failed. */
   hasFailed: (transaction: string) => Promise<boolean>
+  /** Whether an observation before a sale shows the transfers of earlier sales. */
+  areTransfersShown: () => Promise<boolean>
   /** The state of the payer before a sale. */
   observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
   /** The newest block and the number of the final block, for a payment with a record. */
@@ -101,6 +103,7 @@ export class SaleHarness {
       finalTime: 0n,
     }),
     hasFailed: async () => false,
+    areTransfersShown: async () => true,
     observe: async () => ({}),
     // A block per second, all of them final, so that only the clock separates two observations.
     progress: async () => {
@@ -235,7 +238,7 @@ export class SaleHarness {
       // Before a sale no block is recorded.
       observe: (payments) =>
         payments[0]?.recordedBlock === undefined
-          ? call('observe', async () => observationOf(this.now(), payments, [await script.observe(payments[0])]))()
+          ? call('observe', () => this.#observeSale(payments))()
           : call('nonceState', () => this.#observeRecorded(payments))(),
       hasFailed: call('hasFailed', (transaction: string) => script.hasFailed(transaction)),
       findUse: async () => {
@@ -267,6 +270,12 @@ export class SaleHarness {
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,
     }
+  }
+
+  async #observeSale(payments: readonly ObservedPayment[]): Promise<Observation> {
+    const isNonceUsed = await this.script.areTransfersShown()
+    const earlier = payments.slice(1).map(() => ({ isNonceUsed }))
+    return observationOf(this.now(), payments, [await this.script.observe(payments[0]), ...earlier])
   }
 
   async #observeRecorded(payments: readonly ObservedPayment[]): Promise<Observation> {

@@ -201,6 +201,7 @@ describe('the reconciler', () => {
     expect([await state(), calls('hasFailed')]).to.deep.equal(['settled', 0])
   })
 
+  /** Without what sales observe, as after a restart. */
   describe('[5.7.3] of a facilitator that reports settlements which it does not make', () => {
     /** Sells every four seconds, with runs in between as of a service. Returns when the sales were answered. */
     async function sellFor(seconds: number, onSale: (sold: WirePayment) => void = () => undefined): Promise<number[]> {

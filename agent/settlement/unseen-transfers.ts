@@ -1,0 +1,69 @@
+/**
+ * The successes of facilitators whose transfers this process has not seen on chain. Their nonces are part of the
+ * observations of later sales, which costs no call. In memory: a restart forgets them, and the reconciler finds those
+ * that are missing.
+ */
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
+import type { Observation } from './chain/observe.ts'
+import { nonceKey, type NonceKey } from './chain/token.ts'
+
+/** Bounds the memory. */
+const TRANSFERS_MAX = 1_000
+/** In one observation. More than one, so that they are seen faster than sales add them. */
+const OBSERVED_MAX = 8
+/** From the first observation of a node after the report. A node can be one block behind that of the facilitator. */
+const BLOCKS_MISSING = 2n
+
+interface UnseenTransfer {
+  readonly identity: string
+  readonly facilitator: string
+  readonly nonce: NonceKey
+  /** The newest block of the first observation, by node. */
+  readonly firstBlocks: Map<number, bigint>
+  isMissing: boolean
+}
+
+export class UnseenTransfers {
+  /** By identity. The one whose observation is the longest ago comes first. */
+  readonly #transfers = new Map<string, UnseenTransfer>()
+
+  /** Called before anything of the success is stored, so that each later observation is after the report. */
+  add(record: ResponseRecord, facilitator: string): void {
+    if (this.#transfers.size >= TRANSFERS_MAX) return
+    const { identity } = record
+    const { payment, requirements } = recordedPayment(record)
+    const nonce = nonceKey(requirements.asset, payment.payload.authorization)
+    this.#transfers.set(identity, { identity, facilitator, nonce, firstBlocks: new Map(), isMissing: false })
+  }
+
+  /** Those that the next observation includes. */
+  next(): UnseenTransfer[] {
+    return [...this.#transfers.values()].slice(0, OBSERVED_MAX)
+  }
+
+  /** `states`: what the observation shows of these transfers, in their order. */
+  noteObserved(
+    transfers: readonly UnseenTransfer[],
+    states: Observation['payments'],
+    { node, number }: Pick<Observation, 'node' | 'number'>,
+  ): void {
+    for (const [index, transfer] of transfers.entries()) {
+      // Another observation, which was made at the same time, has shown it.
+      if (!this.#transfers.delete(transfer.identity) || states[index]?.isNonceUsed === true) continue
+      const first = transfer.firstBlocks.get(node) ?? number
+      transfer.firstBlocks.set(node, first)
+      if (number >= first + BLOCKS_MISSING) transfer.isMissing = true
+      this.#transfers.set(transfer.identity, transfer)
+    }
+  }
+
+  /** Whether a success of this facilitator is missing in a block that should have its transfer. */
+  isMissing(facilitator: string): boolean {
+    return [...this.#transfers.values()].some((each) => each.isMissing && each.facilitator === facilitator)
+  }
+
+  forget(identity: string): void {
+    this.#transfers.delete(identity)
+  }
+}
