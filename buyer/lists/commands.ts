@@ -96,7 +96,10 @@ export function addLists(parent: Command, client: Client): void {
     .command('watch')
     .description('Buy what changed in the companies of a spreadsheet')
     .argument('<file>', FILE)
-    .requiredOption('--column <column>', 'the column of the company numbers: its header, or its number from 1')
+    .option(
+      '--column <column>',
+      'the column of the company numbers: its header, or its number from 1; by default found',
+    )
     .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
   addTableOptions(watchCommand)
     .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
@@ -152,7 +155,7 @@ async function reconcile(command: Command, client: Client, file: string, options
 }
 
 interface WatchOptions extends ListOptions {
-  column: string
+  column?: string
   state: string
   report?: string
   maxTotal: number

@@ -8,14 +8,16 @@ import { fetchDocument } from '../../base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
 import { showUsdc } from '../amounts.ts'
 import { isBlank } from '../table/cell.ts'
+import { TableError } from '../table/table-error.ts'
 import { showGap } from '../readable-answer.ts'
 import { writeTable } from '../table/table-file.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
-import { readCells } from '../lists/columns.ts'
+import { namesOf, readCells } from '../lists/columns.ts'
 import { describeSheet, fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
+import { describeColumns, proposeColumns } from '../lists/propose-columns.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { errorCode } from '../../base/error-code.ts'
@@ -26,8 +28,11 @@ import { describeCompany, describeDue, describeList, describeRemoved, toLines, t
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../base/day.ts'
 
+type Print = CommandContext['print']
+
 interface WatchOptions extends ListInput {
-  column: string
+  /** By default that which a list would be read by. */
+  column: string | undefined
   stateFile: string
   reportFile: string | undefined
   /** Micro-USDC for this run. */
@@ -39,19 +44,29 @@ interface WatchOptions extends ListInput {
  * header is row 1.
  * @throws an error if the file has no company number
  */
-function readNumbers({ file, table, headerRow, column }: WatchOptions) {
-  const columns = locateColumns(table.rows, { number: column }, headerRow)
+function readNumbers({ file, table, headerRow, column }: WatchOptions, print: Print) {
+  const columns = locateColumns(table.rows, { number: column ?? proposeNumber({ table, headerRow }, print) }, headerRow)
   const rows = fitRows(table, headerRow)
   const isHidden = (index: number) => table.hidden.has(headerRow + index)
   const texts = rows.map((row, index) => (isHidden(index) ? '' : (readCells(row, columns).number?.trim() ?? '')))
   const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
-  if (numbers.size === 0) throw new Error(`${file} has no company number in the column ${column}`)
+  if (numbers.size === 0) throw new Error(`${file} has no company number in the column${column ? ` ${column}` : ''}`)
   const unreadable = rows.flatMap((row, index) =>
     row.every(isBlank) || isHidden(index) || numbers.has(found[index] ?? '') ? [] : [headerRow + index + 1],
   )
   const hidden = rows.filter((row, index) => isHidden(index) && !row.every(isBlank)).length
   return { numbers: [...numbers].toSorted(), unreadable, hidden }
+}
+
+/** @throws TableError if no column is certain */
+function proposeNumber({ table: { rows }, headerRow }: Pick<WatchOptions, 'table' | 'headerRow'>, print: Print) {
+  const { company_number } = proposeColumns(rows, headerRow)
+  const [column] = namesOf(company_number)
+  if (column === undefined)
+    throw new TableError('No column of company numbers is certain. Name one with --column', { argument: 'column' })
+  print(`Columns: ${describeColumns({ company_number }, headerRow === 0 ? undefined : rows[headerRow - 1])}.`)
+  return column
 }
 
 /** The exit status after a run in which a company changed. */
@@ -61,7 +76,7 @@ const EXIT_CHANGED = 3
 export async function watch(context: CommandContext, options: WatchOptions): Promise<CommandResult> {
   const { print, note, now } = context
   const { baseUrl, mode, stateFile, reportFile } = options
-  const { numbers, unreadable, hidden } = readNumbers(options)
+  const { numbers, unreadable, hidden } = readNumbers(options, print)
   describeSheet(options.table, hidden, 'Add --hidden-rows to watch them too.').forEach(print)
   const folder = `${stateFile}.purchases`
   const purchases = createPurchases({ ...options, folder, runtime: context })

@@ -1,7 +1,9 @@
 /** The command `client watch` over one change of the register. watch.slow.test.ts has many companies and faults. */
-import { execFileSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { watchCommand } from '../../../buyer/page/watch-command.ts'
 import { runCommand } from '../../support/cli.ts'
@@ -32,6 +34,57 @@ describe('client watch of two companies', () => {
         '0.002 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.',
       ])
     })
+
+  const LISTS: [text: string, code: number, shown: RegExp][] = [
+    [
+      'Supplier No,Supplier Name,CRO Number\n1,A Ltd,1001\n2,B Ltd,1008\n',
+      0,
+      /^Columns: company_number = CRO Number\.\n0\.003 /,
+    ],
+    ['1001\n1008\n', 0, /^Columns: company_number = column 1\.\n0\.003 /],
+    [
+      'Supplier No,Supplier Name\n1,A Ltd\n2,B Ltd\n',
+      2,
+      /No column of company numbers is certain\. Name one with --column/,
+    ],
+  ]
+  for (const [text, code, shown] of LISTS)
+    it(`[15.13] finds the column of the numbers as a list does: ${JSON.stringify(text)}`, async () => {
+      const directory = await makeTemporaryDirectory()
+      await writeFile(join(directory, 'buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+      await writeFile(join(directory, 'list.csv'), text)
+      const client = ['client', '--url', watched.service.url, '--key-file', join(directory, 'buyer.key')]
+      const state = ['--state', join(directory, 'state.json'), '--max-total', '1.00', '--dry-run']
+      const ended = await runCommand([...client, 'watch', join(directory, 'list.csv'), ...state])
+      expect([ended.code, code === 0 ? ended.text : ended.stderr].join()).to.match(
+        new RegExp(`^${code},[^]*${shown.source.replace(/^\^/, '')}`),
+      )
+    })
+
+  it('[15.13] buys as the page offers it to copy, in a shell with a terminal', async function () {
+    if (spawnSync('script', ['--version']).status !== 0) return this.skip()
+    const directory = await makeTemporaryDirectory()
+    await writeFile(join(directory, 'buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    const program = fileURLToPath(import.meta.resolve('#root/dist/buyer/main.js'))
+    const command = join(directory, 'irish-company-agent-client')
+    await writeFile(command, `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, { mode: 0o700 })
+    const copied = watchCommand({ number: '1001', baseUrl: watched.service.url, mode: 'testnet', account: '' })
+    let shown = ''
+    const paid = await watched.service.transfersOf(async () => {
+      const child = spawn('script', ['--quiet', '--return', '--command', copied, '/dev/null'], {
+        cwd: directory,
+        env: { ...process.env, PATH: `${directory}:${process.env['PATH']}`, SHELL: '/bin/sh' },
+      })
+      child.stdout.on('data', (chunk: Buffer) => {
+        const hasAsked = shown.includes('Continue?')
+        shown += String(chunk)
+        if (!hasAsked && shown.includes('Continue?')) child.stdin.write('y\n')
+      })
+      expect(await once(child, 'close'), shown).to.deep.equal([0, null])
+    })
+    expect([paid, shown.match(/1 companies, 0 changed/g)]).to.deep.equal([2, ['1 companies, 0 changed']])
+    expect(await readFile(join(directory, 'watch.json'), 'utf8')).to.contain('"1001"')
+  })
 
   it('[15.13, 15.25] buys both once, then only their changes, and reports the old and the new value', async () => {
     const directory = await makeTemporaryDirectory()
