@@ -42,7 +42,7 @@ After Ctrl-C, a failure or a crash the same command continues, and pays nothing 
 belong together.
 
 Example:
-  watch suppliers.csv --column Number --state watch.json --report watch.csv --max-total 2.00`
+  watch suppliers.csv --state watch.json --report watch.csv --max-total 2.00`
 
 const FILE = 'a CSV, or an .xlsx file'
 

@@ -57,7 +57,10 @@ async function fileDigest(path: string): Promise<string | undefined> {
   return bytes && digestOf(bytes)
 }
 
-/** Writes all rows at once. A process that dies leaves the former file or this one, and knows both. */
+/**
+ * Writes all rows at once. A process that dies leaves the former file or this one, and knows both.
+ * @throws an error if the file has changed while the rows were made
+ */
 export async function writeOutput(
   { writeBytes }: CommandContext,
   options: OutputOptions,
@@ -65,9 +68,14 @@ export async function writeOutput(
   table: Omit<WriteOptions, 'name'>,
 ): Promise<void> {
   const { out, file, folder } = options
+  const before = out === STREAM ? undefined : await fileDigest(out)
   const bytes = await encodeTable(rows, { ...table, name: out })
   if (out === STREAM) return writeBytes(bytes)
   const [former, digest] = [await fileDigest(out), digestOf(bytes)]
+  if (former !== before)
+    throw new Error(
+      `${out} has changed during the run, and is kept. Move it, and run the same command again: what was bought is kept`,
+    )
   const record = { list: fromOutput(options, file), sha256: former === undefined ? [digest] : [former, digest] }
   await folderStorage(folder).replace(recordName(options), `${JSON.stringify(record)}\n`)
   await replaceFile(out, bytes)

@@ -1,6 +1,6 @@
 /** The command `client reconcile` with the real service and real payments. */
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
@@ -328,6 +328,27 @@ describe('[15.11] the command client reconcile', function () {
     expect(await refusalOf()).to.deep.equal([2, 'error: DIR/list.reconciled.csv was changed since it was written'])
     expect(await readFile(out, 'utf8')).to.contain('decided,by,hand')
     expect((await run([...args, '--dry-run'])).code).to.equal(0)
+  })
+
+  it('[15.16] keeps an output that a person changes during the run, and writes the list when it is moved', async () => {
+    const args = ['--column', 'name', '--yes']
+    await writeFile(file, 'name\nPlain Fixture\n')
+    expect((await run(args)).code).to.equal(0)
+    await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
+    const changing = onPayment(async (send) => {
+      await writeFile(out, 'decided by hand\n')
+      return send()
+    })
+    const paid = await service.transfersOf(async () => {
+      const { code, stderr } = await run(args, { fetch: changing })
+      expect([code, stderr.replaceAll(directory, 'DIR')].join()).to.match(
+        /^1,DIR\/list\.reconciled\.csv has changed during the run, and is kept\. Move it, and run the same command again/,
+      )
+      expect(await readFile(out, 'utf8')).to.equal('decided by hand\n')
+      await rm(out)
+      expect((await run(args)).code).to.equal(0)
+    })
+    expect([paid, (await readOut()).map(({ decision }) => decision)]).to.deep.equal([1, ['matched', 'ambiguous']])
   })
 
   it('reads stdin and writes stdout, which has nothing else', async () => {
