@@ -19,14 +19,14 @@ export function expressMessages(isFull: (socket: Socket) => boolean) {
     }
 
     /**
-     * Stops the parser of a full connection: if it is true after the headers of a request, Node emits `upgrade`.
-     * Otherwise Node parses all requests of one read, up to 64 KiB, before anything else runs.
+     * Node reads it after the headers of a request. If it is true, Node stops the parser and emits `upgrade`, so that a
+     * full connection is ended at once. Otherwise Node first parses all requests of one read, which has up to 64 KiB.
      */
     get upgrade(): boolean {
       return this.#isRefused
     }
 
-    /** Node sets it for CONNECT and for a request of an upgrade, which are answered like any other. */
+    /** Node sets it for CONNECT and for a request of an upgrade. It is ignored: these are answered like any other. */
     set upgrade(_: boolean) {}
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}

@@ -68,8 +68,11 @@ async function compareOwner({ log, dataDirectory, terms, allowed }: OwnerCheck) 
 }
 
 interface Compared extends Pick<OwnerCheck, 'terms' | 'allowed'> {
+  /** The owner in the log. */
   stored: LogOwner | undefined
+  /** The log that the directory was used with. Undefined for a new directory, and with `--new-log`. */
   markedId: string | undefined
+  /** The receivers that the directory was used with, the last one last. */
   used: readonly string[]
 }
 

@@ -100,15 +100,18 @@ function createLimitedServer(
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
-    const isInLastBody = last?.req.complete === false
-    const requestId = (isInLastBody ? requestIdOf(last.req) : undefined) ?? randomUUID()
+    /** The response of the request whose body has the fault. Otherwise the fault comes after the last request. */
+    const faulty = last?.req.complete === false ? last : undefined
+    const requestId = (faulty && requestIdOf(faulty.req)) ?? randomUUID()
     const write = () => {
       if (socket.writable) writeAndClose(socket, { code }, { headers: { ...headers, [REQUEST_ID_HEADER]: requestId } })
       else socket.destroySoon()
     }
-    // The error answers the request whose body has the fault, unless its own answer has begun or is not the next one.
-    if (isInLastBody && (last.headersSent || last.socket !== socket)) socket.destroy()
-    else if (last && !isInLastBody && !last.writableFinished) last.once('finish', write)
+    if (faulty) {
+      // It has begun, or it waits for an earlier one and has no socket yet.
+      if (faulty.headersSent || faulty.socket !== socket) socket.destroy()
+      else write()
+    } else if (last && !last.writableFinished) last.once('finish', write)
     else write()
   }
 

@@ -64,17 +64,20 @@ function select(addUp: typeof accumulate, index: NameIndex, query: NameQuery, li
   return pool
 }
 
-/** Every term of a reading has one word, except the last, which can have completions. */
+/**
+ * The sums of the names that contain every word, and their number. Each term of a reading has one word, except the
+ * last one, which can have several completions: a name then gets the sum of the first of them that it contains.
+ */
 function accumulateContaining(
   index: NameIndex,
   { terms }: NameQuery,
   { accumulator: { sums, touched: names }, limits: { budget } }: { accumulator: Accumulator; limits: PoolLimits },
 ): number {
   const contributions = terms.map((term) => listContributions(index, term))
-  const exact = contributions.filter(({ length }) => length === 1).flat()
-  const exactAmount = exact.reduce((sum, { amount }) => sum + amount, 0)
-  const words = exact.map(({ word }) => word)
-  const base = namesWithAll(index, words, budget)
+  const single = contributions.filter(({ length }) => length === 1).flat()
+  const singleAmount = single.reduce((sum, { amount }) => sum + amount, 0)
+  const words = single.map(({ word }) => word)
+  const withSingle = namesWithAll(index, words, budget)
   let touched = 0
   const add = (found: Uint32Array, amount: number) => {
     for (const name of found) {
@@ -84,15 +87,15 @@ function accumulateContaining(
     }
   }
   const completions = contributions.find(({ length }) => length > 1)
-  if (!completions) add(base ?? NO_NAMES, exactAmount)
+  if (!completions) add(withSingle ?? NO_NAMES, singleAmount)
   for (const { word, amount } of completions ?? []) {
     const postings = index.postings(word)
-    if (!budget.take(1 + Math.min(postings.length, base?.length ?? postings.length))) break
-    const isRarer = base !== undefined && base.length < postings.length
+    if (!budget.take(1 + Math.min(postings.length, withSingle?.length ?? postings.length))) break
+    const isRarer = withSingle !== undefined && withSingle.length < postings.length
     const found = isRarer
-      ? withWord(index, base, word)
+      ? withWord(index, withSingle, word)
       : postings.filter((name) => words.every((each) => index.hasWord(name, each)))
-    add(found, exactAmount + amount)
+    add(found, singleAmount + amount)
   }
   return touched
 }

@@ -66,10 +66,10 @@ export function similarityMeasure(
     const words = index.words(name)
     const possible = listPairs(index, query, { targets, words })
     budget.take(words.length * (1 + query.splits.length + possible.length))
-    const found = choosePairs(possible)
+    const whole = choosePairs(possible)
     const weights = query.totalWeight + index.nameWeights[name]!
-    const isCompleted = isLenient && overlap(found) >= LENIENT_MIN * weights
-    const pairs = isCompleted ? choosePairs(listCutPairs(index, query, { cutTerms, words }), found) : found
+    const hasCut = isLenient && overlap(whole) >= LENIENT_MIN * weights
+    const pairs = hasCut ? choosePairs(listCutPairs(index, query, { cutTerms, words }), whole) : whole
     let paired = 0
     let namePaired = 0
     let isComplete = true
@@ -82,18 +82,19 @@ export function similarityMeasure(
     }
     const first = pairs[0]?.first ?? 0
     const isQueryCovered = paired === query.words.length
+    // Only a lenient measure accepts words of the query before the name.
     const isEnd = isLenient ? first + paired === query.words.length : isQueryCovered
     isComplete = isComplete && isEnd && namePaired === words.length
-    const before = isComplete ? weightBefore(query, first) : 0
+    const unpairedWeight = isComplete ? weightBefore(query, first) : 0
     const similarity =
-      (overlap(pairs) / (weights - before / 2)) *
+      (overlap(pairs) / (weights - unpairedWeight / 2)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
-      (pairs.length > found.length ||
-        before > 0 ||
+      (pairs.length > whole.length ||
+        unpairedWeight > 0 ||
         pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
         isDoubtful(name))
     return {

@@ -111,12 +111,15 @@ class RequestBudget {
     for (const each of this.#spent.splice(0)) giveBack(this.#account.minute, each)
   }
 
-  /** Gives back what a sale has cost, and the request for its quote. */
+  /**
+   * Gives back what a sale has cost, and the request for its quote. Nothing tells which request that was: the oldest
+   * one of the minute stands for it, whose units end first.
+   */
   refundSale(): void {
     this.refund()
     const { minute } = this.#account
-    const quote = minute.find(({ units }) => units > 0)
-    if (quote) giveBack(minute, { at: quote.at, units: WEIGHTS.request })
+    const oldest = minute.find(({ units }) => units > 0)
+    if (oldest) giveBack(minute, { at: oldest.at, units: WEIGHTS.request })
   }
 
   /** Admits one replay every two seconds although the budget is spent. */
