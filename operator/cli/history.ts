@@ -32,7 +32,7 @@ export const addHistoryCommand: AddCommand = (program, context) => {
     .argument('<number>', 'the company number', matching(/^[0-9]{1,20}$/, 'It must be 1 to 20 digits.'))
     .action(async (companyNumber: string) => {
       const { HistoryDatabase } = await import('../../store/history/history-database.ts')
-      const { eraseNumber } = await import('../../store/history/record.ts')
+      const { eraseNumber } = await import('../../store/history/write-journal.ts')
       const { dataDirectory } = await loadConfig(context)
       await using journal = new HistoryDatabase(dataDirectory, { readOnly: false })
       const isFound = eraseNumber(journal, companyKey(companyNumber), context.now().toISOString())

@@ -6,7 +6,7 @@ import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { HistoryDatabase } from '../history/history-database.ts'
-import { recordFile } from '../history/record.ts'
+import { addFile } from '../history/write-journal.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, type ImportProgress } from './build.ts'
 import { openTemporaryFolder } from './old-folders.ts'
@@ -33,7 +33,7 @@ export async function buildHistory(options: ArchivesOptions): Promise<void> {
     const request = { dataDirectory: folder.path, path, importedAt: now().toISOString() }
     const { snapshot_id } = await buildFile(request, { onProgress })
     const facts = { snapshot_id, location, archive_sha256: await sha256OfFile(path), source }
-    const isNew = recordFile(history, facts, storedEntries(snapshotFolder(folder.path, snapshot_id)))
+    const isNew = addFile(history, facts, storedEntries(snapshotFolder(folder.path, snapshot_id)))
     print(`${isNew ? 'recorded' : 'known   '} ${time} ${path}`)
   }
 }

@@ -6,7 +6,7 @@ import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
-import { recordRetrievals } from '../history/record.ts'
+import { addRetrievals } from '../history/write-journal.ts'
 import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/company.ts'
 import { minCompanyCount, type Publication, type Retrieval } from '../dataset/source.ts'
@@ -122,7 +122,7 @@ async function recordHistory(
   files: { served: Retrieval | undefined; file: Retrieval },
 ): Promise<unknown> {
   try {
-    await recordRetrievals({ dataDirectory, isForced, ...files })
+    await addRetrievals({ dataDirectory, isForced, ...files })
     return undefined
   } catch (cause) {
     return cause

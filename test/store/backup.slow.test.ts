@@ -15,7 +15,7 @@ import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { catalogFolder, companyKey } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
-import { eraseNumber, recordFile } from '../../store/history/record.ts'
+import { eraseNumber, addFile } from '../../store/history/write-journal.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
 import { openLogRanges } from '../support/log-ranges.ts'
 import { makeRecord } from '../support/records.ts'
@@ -92,7 +92,7 @@ describe('a backup', () => {
     ] as const) {
       const facts = { snapshot_id: day, location: 'test', archive_sha256: '', source: sourceOf(day) }
       const entry = encodeEntry({ ...SYNTHETIC_COMPANY, company_number: '7', legal_name: name })
-      recordFile(history, facts, [{ key: companyKey('7'), value: entry }])
+      addFile(history, facts, [{ key: companyKey('7'), value: entry }])
     }
     eraseNumber(history, companyKey('7'), now().toISOString())
     const contents = contentsOf(history)

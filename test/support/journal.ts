@@ -8,7 +8,7 @@ import type { SnapshotEntry } from '../../store/dataset/company.ts'
 import { storedEntries } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { decodeVersion, HistoryDatabase } from '../../store/history/history-database.ts'
-import { recordFile } from '../../store/history/record.ts'
+import { addFile } from '../../store/history/write-journal.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { sha256Hex } from '../../base/canonical.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
@@ -53,7 +53,7 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
     const entries = Object.entries(file.entries)
       .map(([number, entry]) => ({ key: companyKey(number), value: encodeEntry(entry) }))
       .toSorted((one, other) => (one.key < other.key ? -1 : 1))
-    recordFile(history, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
+    addFile(history, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
   }
 }
 
@@ -64,10 +64,10 @@ export async function recordArchive(dataDirectory: string, path: string, time: s
   await rm(historyFolder(dataDirectory), { recursive: true, force: true })
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   const facts = { ...FACTS, snapshot_id, source: { ...SYNTHETIC, retrieved_at: time, source_updated_at: null } }
-  recordFile(history, facts, storedEntries(snapshotFolder(directory, snapshot_id)))
+  addFile(history, facts, storedEntries(snapshotFolder(directory, snapshot_id)))
   await using catalog = new Catalog(dataDirectory)
   const served = catalog.retrieval()
-  if (served) recordFile(history, served, storedEntries(snapshotFolder(dataDirectory, served.snapshot_id)))
+  if (served) addFile(history, served, storedEntries(snapshotFolder(dataDirectory, served.snapshot_id)))
 }
 
 const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }

@@ -9,7 +9,7 @@ import { SYNTHETIC_COMPANY, SYNTHETIC_PROVENANCE } from '../../../store/dataset/
 import { companyKey } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
-import { eraseNumber } from '../../../store/history/record.ts'
+import { eraseNumber } from '../../../store/history/write-journal.ts'
 import { noJournal, recordFiles, snapshotIdOf, type PastFile } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { singleOf } from '../../support/operations.ts'

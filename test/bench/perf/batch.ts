@@ -11,7 +11,7 @@ import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { companyKey, historyFolder } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
-import { recordFile } from '../../../store/history/record.ts'
+import { addFile } from '../../../store/history/write-journal.ts'
 import { sendLoad, type LoadRequest } from '../load/client.ts'
 import { longestHoldMs, startService, type ServerProcess } from '../load/server-process.ts'
 import { batchRequest, WORKLOADS } from '../load/workloads.ts'
@@ -117,7 +117,7 @@ async function recordHistories(data: string, numbers: readonly string[], days: n
         registered_address: { lines: [day === 0 ? ADDRESS : ''], eircode: null },
       }),
     }))
-    recordFile(
+    addFile(
       history,
       { snapshot_id: `sha256:${String(day).padStart(64, '0')}`, location: 'bench', archive_sha256: '', source },
       entries,

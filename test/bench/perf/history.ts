@@ -11,7 +11,7 @@ import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import { companyNumberOf, historyFolder, snapshotFolder } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
-import { recordFile } from '../../../store/history/record.ts'
+import { addFile } from '../../../store/history/write-journal.ts'
 import { diskMib } from '../disk.ts'
 import { openNames } from '../generated-register.ts'
 import { quantile } from '../statistics.ts'
@@ -59,7 +59,7 @@ async function grow(data: string, entries: Entry[], days: number) {
     if (day > 0) change(entries, time)
     const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: time }
     const began = process.cpuUsage()
-    recordFile(database, { snapshot_id: `day ${day}`, location: 'bench', archive_sha256: '', source }, entries)
+    addFile(database, { snapshot_id: `day ${day}`, location: 'bench', archive_sha256: '', source }, entries)
     const { user, system } = process.cpuUsage(began)
     if (day > 0) total += (user + system) / 1e6
     else firstMib = await diskMib(folder)

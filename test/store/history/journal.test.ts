@@ -9,7 +9,7 @@ import { encodeEntry } from '../../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../../store/dataset/company.ts'
 import { HistoryDatabase, type VersionEntry } from '../../../store/history/history-database.ts'
 import { Journal } from '../../../store/history/journal.ts'
-import { eraseNumber, recordFile } from '../../../store/history/record.ts'
+import { eraseNumber, addFile } from '../../../store/history/write-journal.ts'
 import { stepKeyOf } from '../../../store/history/step.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { companyKey, historyFolder } from '../../../store/files/layout.ts'
@@ -39,7 +39,7 @@ function record(history: HistoryDatabase, { source, register }: File) {
     .map(([number, entry]) => ({ key: companyKey(number), value: encodeEntry(entry) }))
     .toSorted((one, other) => (one.key < other.key ? -1 : 1))
   const snapshot_id = `sha256:${sha256Hex(JSON.stringify(entries))}`
-  return recordFile(history, { snapshot_id, location: 'test', archive_sha256: 'a'.repeat(64), source }, entries)
+  return addFile(history, { snapshot_id, location: 'test', archive_sha256: 'a'.repeat(64), source }, entries)
 }
 
 /** Ten registers in a row. */
@@ -171,7 +171,7 @@ describe('the journal', () => {
       yield { key: companyKey('7'), value: encodeEntry(NAMED) }
     })()
     const facts = { snapshot_id: 'sha256:1', location: 'test', archive_sha256: 'a'.repeat(64), source: first.source }
-    expect(() => recordFile(history, facts, meanwhile)).to.throw('Another process')
+    expect(() => addFile(history, facts, meanwhile)).to.throw('Another process')
     expectModel([second])
   })
 

@@ -17,23 +17,23 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
-/** Records a retrieval of the register, and first the served one, which an import may have failed to record. */
-export async function recordRetrievals(request: {
+/** Adds a retrieval of the register, and first the served one, which an import may have failed to add. */
+export async function addRetrievals(request: {
   dataDirectory: string
   served: Retrieval | undefined
   file: Retrieval
-  /** An older file is then not recorded. Otherwise it is a failure. */
+  /** An older file is then not added. Otherwise it is a failure. */
   isForced?: boolean
 }): Promise<void> {
   const { dataDirectory, served, file, isForced = false } = request
   await using history = new HistoryDatabase(dataDirectory, { readOnly: false })
   createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
-  const record = (facts: Retrieval) => {
+  const add = (facts: Retrieval) => {
     if (isOfKnownDay(history, facts)) return
-    recordFile(history, facts, storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id)))
+    addFile(history, facts, storedEntries(snapshotFolder(dataDirectory, facts.snapshot_id)))
   }
-  if (served && !isOlder(history, served)) record(served)
-  if (!isForced || !isOlder(history, file)) record(file)
+  if (served && !isOlder(history, served)) add(served)
+  if (!isForced || !isOlder(history, file)) add(file)
 }
 
 /** Whether the newest file is of the same day and has the same records. */
@@ -55,9 +55,9 @@ const FIRST_FILE_NUMBERS = 20_000
  * @returns false if the journal has the file already
  * @throws StoreError if the journal has a newer file, or another process writes the first one
  */
-export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): boolean {
+export function addFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): boolean {
   if (history.stepAfter() === undefined) {
-    recordFirstFile(history, facts, entries)
+    addFirstFile(history, facts, entries)
     return true
   }
   return history.write(() => {
@@ -77,7 +77,7 @@ export function recordFile(history: HistoryDatabase, facts: Retrieval, entries: 
  * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an
  * interrupted one: nothing reads them, and the next one begins again.
  */
-function recordFirstFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): void {
+function addFirstFile(history: HistoryDatabase, facts: Retrieval, entries: StoredEntries): void {
   const step = stepKeyOf(facts.source)
   let last: string | undefined
   const write = (change: () => void) =>
