@@ -53,13 +53,13 @@ export function startSchedule({ retrieve, now, random, timer, onFailure }: Sched
   function wait(milliseconds: number): void {
     const dueAt = now().getTime() + milliseconds
     const sleep = (left: number): void => {
-      const step = Math.min(left, CLOCK_CHECK_EVERY_MS)
+      const sleepMs = Math.min(left, CLOCK_CHECK_EVERY_MS)
       cancel = timer(() => {
-        const rest = Math.min(left - step, dueAt - now().getTime())
+        const rest = Math.min(left - sleepMs, dueAt - now().getTime())
         if (rest > 0) return sleep(rest)
         running = run()
         running.catch(onFailure)
-      }, step)
+      }, sleepMs)
     }
     sleep(milliseconds)
   }

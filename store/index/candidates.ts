@@ -8,7 +8,7 @@ import type { OperationBudget } from './operation-budget.ts'
 import type { NameQuery } from './query.ts'
 
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
-const BOUND_STEPS = 1000
+const BOUND_LEVELS = 1000
 
 interface CandidatePool {
   /** In descending order of the bound. */
@@ -132,8 +132,8 @@ function accumulate(
 ): number {
   const { sums, lastTerms } = accumulator
   const { nameWeights } = index
-  // One step lower, because bounds are rounded up.
-  const boundMin = Math.max(similarityMin - 1 / BOUND_STEPS, Number.MIN_VALUE)
+  // One level lower, because bounds are rounded up.
+  const boundMin = Math.max(similarityMin - 1 / BOUND_LEVELS, Number.MIN_VALUE)
   let touched = 0
   const addTo = (names: Uint32Array, amount: number, weightMax: number) => {
     const { term } = accumulator
@@ -200,27 +200,27 @@ function selectHighestBounds(
   { accumulator, touched, limits }: { accumulator: Accumulator; touched: number; limits: PoolLimits },
 ): CandidatePool {
   const { similarityMin, namesMax, accepts } = limits
-  const stepMin = Math.floor(similarityMin * BOUND_STEPS)
-  const counts = new Uint32Array(BOUND_STEPS + 2)
-  const steps = new Uint16Array(touched)
+  const levelMin = Math.floor(similarityMin * BOUND_LEVELS)
+  const counts = new Uint32Array(BOUND_LEVELS + 2)
+  const levels = new Uint16Array(touched)
   for (let at = 0; at < touched; at += 1) {
     const name = accumulator.touched[at]!
     const bound = accumulator.sums[name]! / (query.totalWeight + index.nameWeights[name]!)
-    const step = Math.min(BOUND_STEPS, Math.ceil(bound * BOUND_STEPS))
-    if (step < stepMin || !accepts(name)) continue
-    steps[at] = step + 1
-    counts[step]! += 1
+    const level = Math.min(BOUND_LEVELS, Math.ceil(bound * BOUND_LEVELS))
+    if (level < levelMin || !accepts(name)) continue
+    levels[at] = level + 1
+    counts[level]! += 1
   }
-  const positions = new Uint32Array(BOUND_STEPS + 2)
-  for (let step = BOUND_STEPS; step >= 0; step -= 1) positions[step] = positions[step + 1]! + counts[step + 1]!
+  const positions = new Uint32Array(BOUND_LEVELS + 2)
+  for (let level = BOUND_LEVELS; level >= 0; level -= 1) positions[level] = positions[level + 1]! + counts[level + 1]!
   const names = new Uint32Array(Math.min(namesMax, positions[0]! + counts[0]!))
   const bounds = new Float64Array(names.length)
   let excludedBound = 0
   for (let at = 0; at < touched; at += 1) {
-    const step = steps[at]! - 1
-    if (step < 0) continue
-    const position = positions[step]!++
-    const bound = step / BOUND_STEPS
+    const level = levels[at]! - 1
+    if (level < 0) continue
+    const position = positions[level]!++
+    const bound = level / BOUND_LEVELS
     if (position >= namesMax) excludedBound = Math.max(excludedBound, bound)
     else {
       names[position] = accumulator.touched[at]!

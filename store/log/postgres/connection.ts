@@ -49,13 +49,13 @@ async function checkServer(client: ClientBase): Promise<void> {
             current_setting('synchronous_commit', true) as commit`,
   )
   const [settings] = rows
-  if (settings?.read_only !== 'off') throw refused('25006', 'is read-only')
-  if (settings.fsync === 'off') throw refused('55000', 'runs with fsync=off')
+  if (settings?.read_only !== 'off') throw unusable('25006', 'is read-only')
+  if (settings.fsync === 'off') throw unusable('55000', 'runs with fsync=off')
   if (settings.commit !== null && !DURABLE_COMMITS.has(settings.commit))
-    throw refused('55000', 'acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on')
+    throw unusable('55000', 'acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on')
 }
 
-const refused = (code: string, fault: string) =>
+const unusable = (code: string, fault: string) =>
   Object.assign(new StoreError(`The database of the response log ${fault}`), { code })
 
 /** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
