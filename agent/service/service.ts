@@ -13,7 +13,7 @@ import { Instrumentation, type SaleLine } from './admin/instrumentation.ts'
 import { ServiceMetrics } from './admin/metrics.ts'
 import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
-import { measure, Watch } from './checks/runner.ts'
+import { measure, CheckRunner } from './checks/runner.ts'
 import { limited, type Running, type Subject } from './checks/subject.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Externals } from './externals.ts'
@@ -210,10 +210,10 @@ async function startAdmin(
   { metrics, subject, ...parts }: AdminParts,
 ) {
   if (!config.admin) return undefined
-  const watch = new Watch({ open: () => ({ ...subject }), clock, timer })
-  addStateMetrics(metrics, { ...parts, watch, now, timer })
+  const checks = new CheckRunner({ open: () => ({ ...subject }), clock, timer })
+  addStateMetrics(metrics, { ...parts, checks, now, timer })
   const { isDefaultPort, ...address } = config.admin
-  const readiness = () => watch.readiness()
+  const readiness = () => checks.readiness()
   const starting = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   return starting.catch((cause: unknown) => {
     // The default port is probably in use by another service on this machine. Run without the address.

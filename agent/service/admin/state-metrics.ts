@@ -6,7 +6,7 @@ import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
 import type { SalesLimit } from '../../sale/limits/sales-limit.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
-import type { Watch } from '../checks/runner.ts'
+import type { CheckRunner } from '../checks/runner.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
 /** A value of the response log that takes longer is absent, so that a scrape does not wait for a lost database. */
@@ -21,15 +21,15 @@ interface ServiceState {
   budgets: AddressBudgets
   /** By name. */
   queues: Readonly<Record<string, WorkQueue>>
-  watch: Pick<Watch, 'alerts'>
+  checks: Pick<CheckRunner, 'alerts'>
   now: () => Date
   timer: Timer
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, log, sales, budgets, queues, watch, now, timer } = state
+  const { catalog, log, sales, budgets, queues, checks, now, timer } = state
   // Both gauges of a scrape show one measurement.
-  const alerts = inTime(timer, CHECKS_MS_MAX, () => watch.alerts())
+  const alerts = inTime(timer, CHECKS_MS_MAX, () => checks.alerts())
   type Alert = Awaited<ReturnType<typeof alerts>>[number]
   const eachAlert = async (valueOf: (alert: Alert) => number) =>
     (await alerts()).map((alert) => [{ check: alert.check, severity: alert.severity }, valueOf(alert)] as const)

@@ -27,7 +27,7 @@ interface WatchOptions {
 }
 
 /** The checks of a running service. They are measured when `/readyz` or `/metrics` is read. */
-export class Watch {
+export class CheckRunner {
   readonly #options: WatchOptions
   /** `since`: when a label began to fail with a severity. */
   readonly #latest = new Map<CheckName, { findings: Finding[]; at: number; since: ReadonlyMap<string, number> }>()
