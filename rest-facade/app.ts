@@ -2,28 +2,25 @@
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express'
 import { openToolList } from '../agent/payment/tools.ts'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
-import { a2aRoute } from '../agent/transport/a2a/route.ts'
-import { mcpRoute } from '../agent/transport/mcp/route.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { requestIdOf } from '../agent/transport/http/request.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { refused } from '../agent/operation/outcome.ts'
 import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
-import { FREE_PATHS, SECURITY_TXT_PATH } from '../agent/operation/endpoints.ts'
+import { FREE_PATHS, SANDBOX_SIGNATURE_PATH, SECURITY_TXT_PATH } from '../agent/operation/endpoints.ts'
 import type { Report, Timer } from '../base/runtime.ts'
-import { CACHE_SECONDS, requireRead, sendAsset, sendCurrent, sendDocument } from './document.ts'
+import { addRoute, refuseInvalidEncoding } from './add-route.ts'
+import { sendAsset, sendDocument } from './document.ts'
 import { ASSETS } from './documents/assets.ts'
 import { currentAttribution, currentMetadata } from './documents/metadata.ts'
 import { renderMissing } from './documents/page.ts'
 import { openDocuments, PAGE, type Documents } from './documents/render-documents.ts'
+import type { WrittenDocument } from './documents/templates.ts'
 import { securityTxt } from './documents/well-known.ts'
-import { paidRoutes } from './paid.ts'
 import { prefersHtml, withDocument } from './quote-page.ts'
-import { registryRoutes } from './registry.ts'
-import { sandboxAccountRoute } from './sandbox-account.ts'
-
-/** Clients must see a change of the dataset at once. */
-const META_CACHE_SECONDS = 0
+import { registryHandlers } from './registry.ts'
+import { listRoutes, type RouteParts } from './routes.ts'
+import { sandboxAccountHandler } from './sandbox-account.ts'
 
 /** A longer list in the answer ends some clients: the heads of an answer may have 16 KiB in Node.js. */
 const PREFLIGHT_NAMES_MAX = 64
@@ -57,8 +54,8 @@ interface AppOptions extends Facts {
   clients: Clients
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
-  registry?: Parameters<typeof registryRoutes>[0]['registry']
-  sandboxAccount?: Parameters<typeof sandboxAccountRoute>[0]['account'] | undefined
+  registry?: Parameters<typeof registryHandlers>[0]['registry']
+  sandboxAccount?: Parameters<typeof sandboxAccountHandler>[0]['account'] | undefined
   timer: Timer
   report: Report
   /** Called for every request before it is routed. */
@@ -66,9 +63,6 @@ interface AppOptions extends Facts {
 }
 
 export function createApp(options: AppOptions): Express {
-  const { executor, baseUrl, terms, clients, shown, signed, sandboxAccount, operator, a2aEnabled, now } = options
-  const { mode, payTo } = terms
-  const pages = openDocuments(options)
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', false)
@@ -76,10 +70,53 @@ export function createApp(options: AppOptions): Express {
 
   if (options.observe) app.use(options.observe)
   app.use(answerPreflight)
-  app.use(paidRoutes({ executor, baseUrl, clients, page: options }))
-  if (a2aEnabled) app.use(a2aRoute(options))
-  app.use(
-    mcpRoute({
+  const pages = openDocuments(options)
+  const find = (path: string) => options.signed().get(path) ?? pages().get(path)
+  const parts = openParts(options, (path) => documentHandler(find, path))
+  const routes = listRoutes(options)
+  for (const route of routes) addRoute(app, route, route.open(parts))
+  const described = new Set(routes.map(({ path }) => path))
+  for (const path of pages().keys()) if (path !== PAGE && !described.has(path)) addPage(app, path, parts.document(path))
+  const { operator, sandboxAccount } = options
+  if (operator)
+    addPage(app, SECURITY_TXT_PATH, (_request, response) =>
+      sendDocument(response, securityTxt(options.baseUrl, operator, options.now())),
+    )
+  for (const [path, { type, text }] of ASSETS)
+    addPage(app, path, (_request, response) => sendAsset(response, type, text))
+  if (sandboxAccount)
+    addRoute(
+      app,
+      { allow: 'POST', path: SANDBOX_SIGNATURE_PATH },
+      sandboxAccountHandler({ ...parts.paid, account: sandboxAccount, payTo: options.terms.payTo, now: options.now }),
+    )
+  app.use(refuseInvalidEncoding)
+
+  const missing = renderMissing(options)
+  app.use(function answerMissing(request, response) {
+    const content = renderOutcome(refused({ code: 'not_found' }))
+    response.setHeader('Link', LINKS)
+    response.vary('Accept')
+    sendResponse(response, prefersHtml(request) ? withDocument(content, missing) : content)
+  })
+  app.use(function answerFailure(error: unknown, request: Request, response: Response, _next: NextFunction) {
+    options.report('request_failed', error, requestIdOf(request))
+    refuse(response, { code: 'internal_error' })
+  })
+  return app
+}
+
+/** Not described in OpenAPI: a page, a guide or a file of the page. */
+function addPage(app: Express, path: string, handler: RequestHandler): void {
+  addRoute(app, { allow: 'GET, HEAD', path, ignoresUrl: true }, handler)
+}
+
+function openParts(options: AppOptions, document: RouteParts['document']): RouteParts {
+  const { executor, baseUrl, clients, terms, shown } = options
+  return {
+    paid: { executor, baseUrl, clients, page: options },
+    a2a: options,
+    mcp: {
       ...options,
       tools: openToolList(terms, () => shown().statuses),
       serviceInfo: () => ({
@@ -87,44 +124,11 @@ export function createApp(options: AppOptions): Express {
         attribution: currentAttribution(options),
         guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
       }),
-    }),
-  )
-  if (mode === 'testnet') app.use(registryRoutes({ ...options, payTo }))
-  if (sandboxAccount) app.use(sandboxAccountRoute({ account: sandboxAccount, baseUrl, clients, payTo, now }))
-  app.use(refuseInvalidEncoding)
-  app.all(FREE_PATHS.metadata, requireRead, (_request, response) => {
-    const metadata = currentMetadata(options)
-    if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
-    sendCurrent(response, metadata, META_CACHE_SECONDS)
-  })
-  app.all(FREE_PATHS.attribution, requireRead, (_request, response) =>
-    sendCurrent(response, currentAttribution(options), CACHE_SECONDS),
-  )
-  for (const documents of [signed, pages]) {
-    // Two slashes are another path than one.
-    for (const path of documents().keys())
-      if (path !== PAGE)
-        app.all(path === FREE_PATHS.index ? /^\/$/ : path, requireRead, currentDocument(documents, path))
+    },
+    facts: options,
+    registry: registryHandlers({ ...options, payTo: terms.payTo }),
+    document,
   }
-  if (operator)
-    app.all(SECURITY_TXT_PATH, requireRead, (_request, response) =>
-      sendDocument(response, securityTxt(baseUrl, operator, now())),
-    )
-  for (const [path, { type, text }] of ASSETS)
-    app.all(path, requireRead, (_request, response) => sendAsset(response, type, text))
-
-  const missing = renderMissing(options)
-  app.use((request, response) => {
-    const content = renderOutcome(refused({ code: 'not_found' }))
-    response.setHeader('Link', LINKS)
-    response.vary('Accept')
-    sendResponse(response, prefersHtml(request) ? withDocument(content, missing) : content)
-  })
-  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    options.report('request_failed', error, requestIdOf(request))
-    refuse(response, { code: 'internal_error' })
-  })
-  return app
 }
 
 /** The paths whose document depends on `Accept`: the types, the usual one first, and their documents. */
@@ -133,22 +137,16 @@ const FORMS = new Map<string, Record<string, string>>([
   [FREE_PATHS.page, { 'text/html': FREE_PATHS.page, 'text/markdown': FREE_PATHS.apiGuide }],
 ])
 
-function currentDocument(pages: () => Documents, path: string): RequestHandler {
+function documentHandler(find: (path: string) => WrittenDocument | undefined, path: string): RequestHandler {
   const forms = FORMS.get(path)
   return (request, response, next) => {
     if (forms) response.vary('Accept')
     const accepted = forms && request.accepts(Object.keys(forms))
-    const page = pages().get((accepted && forms?.[accepted]) || path)
-    if (!page) return next()
+    const found = find((accepted && forms?.[accepted]) || path)
+    if (!found) return next()
     response.set('Link', LINKS)
-    sendDocument(response, page)
+    sendDocument(response, found)
   }
-}
-
-/** Refuses a `%` without two hexadecimal digits. The routes above have codes of their own for it (contract 4.7.2). */
-function refuseInvalidEncoding(request: Request, response: Response, next: NextFunction): void {
-  if (/%(?![0-9a-f]{2})/i.test(request.originalUrl)) refuse(response, { code: 'malformed_request' })
-  else next()
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Free documents: GET or HEAD, an ETag, and a short time in public caches. A document is compressed once. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { RequestHandler, Response } from 'express'
+import type { Response } from 'express'
 import { LRUCache } from 'lru-cache'
-import { acceptsGzip, refuse } from '../agent/transport/http/response.ts'
+import { acceptsGzip } from '../agent/transport/http/response.ts'
 import type { WrittenDocument } from './documents/templates.ts'
 
 /** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
@@ -17,11 +17,6 @@ const FORMS_MAX = 64
 
 /** By the text. The compressed and the plain form share the ETag. */
 const forms = new LRUCache<string, { etag: string; compressed?: Buffer }>({ max: FORMS_MAX })
-
-export const requireRead: RequestHandler = (request, response, next) =>
-  request.method === 'GET' || request.method === 'HEAD'
-    ? next()
-    : refuse(response, { code: 'method_not_allowed', allow: 'GET, HEAD' })
 
 export function sendCurrent(response: Response, body: object, maxAgeSeconds: number): void {
   sendText(response.type('json'), JSON.stringify(body), maxAgeSeconds)

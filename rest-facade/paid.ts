@@ -1,49 +1,61 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
-import { Router, type Request } from 'express'
+import type { Request, RequestHandler } from 'express'
 import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import type { Client } from '../agent/sale/limits/address-budget.ts'
-import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
+import { renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { hasBody, headerValues, isJsonRequest, readBody, requestIdOf } from '../agent/transport/http/request.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
-import { inputRefusal, parseOperation, queryMembers } from '../agent/operation/operation.ts'
+import {
+  inputFaults,
+  inputRefusal,
+  parseOperation,
+  queryMembers,
+  type OperationDefinition,
+} from '../agent/operation/operation.ts'
 import { findRoute, resourceUrl, textInput, type FoundRoute } from '../agent/operation/resource.ts'
 import { parseRequest } from '../base/strict-json.ts'
-import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
+import { PAYMENT_HEADERS, toUsdc, type Terms } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
+import { inputName } from './documents/component-schemas.ts'
+import {
+  BODY,
+  describeParameters,
+  jsonContent,
+  jsonBody,
+  PAYMENT_REF,
+  SALE,
+  type Description,
+} from './documents/description.ts'
+import type { DocumentedDeployment } from './documents/examples.ts'
 import type { PageDeployment } from './documents/page.ts'
 import { isQuote, prefersHtml, renderQuotePage } from './quote-page.ts'
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
 const QUOTED_QUERY_CHARACTERS_MAX = 1_280
 
-interface PaidRouteOptions {
+interface PaidOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   clients: Clients
   page: PageDeployment
 }
 
-/** Paths are matched as they are sent, because Express decodes parameters and an encoded company number is invalid. */
-export function paidRoutes(options: PaidRouteOptions): Router {
-  const router = Router()
-  router.use(async (request, response, next) => {
-    const route = findRoute(request.path, options.executor.operations)
+export function paidHandler(definition: OperationDefinition, options: PaidOptions): RequestHandler {
+  return async (request, response, next) => {
+    const route = findRoute(request.path, [definition])
     if (!route) return next()
-    const { method } = route.definition
-    if (request.method !== method) return refuse(response, { code: 'method_not_allowed', allow: method })
     const client = options.clients.of(request)
     const mayReplay = headerValues(request, PAYMENT_HEADERS.request).length > 0
     const outcome = client.budget.admit({ mayReplay }) ?? (await perform(options, request, { ...route, client }))
-    if (method === 'GET') response.vary('Accept')
+    if (definition.method === 'GET') response.vary('Accept')
     sendResponse(
       response,
       isQuote(request, outcome) && prefersHtml(request)
         ? renderQuotePage(options.page, request, { route, outcome })
         : renderOutcome(outcome),
     )
-  })
-  return router
+  }
 }
 
 type Route = FoundRoute & { client: Client }
@@ -51,7 +63,7 @@ type Route = FoundRoute & { client: Client }
 /**
  * Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2).
  */
-async function perform({ executor, baseUrl }: PaidRouteOptions, request: Request, route: Route): Promise<Outcome> {
+async function perform({ executor, baseUrl }: PaidOptions, request: Request, route: Route): Promise<Outcome> {
   const { definition, client } = route
   const read = definition.method === 'GET' ? readQuery(request, route) : await readJson(request, route)
   if (read.kind === 'refused') return read
@@ -98,4 +110,53 @@ async function readJson(request: Request, { definition, client }: Route): Promis
     case 'valid':
       return { kind: 'read', input: json.value }
   }
+}
+
+export function describePaid(
+  definition: OperationDefinition,
+  { terms, exampleCompany, statuses }: DocumentedDeployment,
+): Description {
+  const { name, method, path, inputSchema, answerName, reserved = [], skill, tool } = definition
+  const hasQuery = queryMembers(definition).length > 0
+  const examples = definition.examples(exampleCompany)
+  const members = method === 'GET' ? describeParameters(inputSchema, { path, statuses, example: examples[0] }) : []
+  return {
+    operationId: tool.name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    tag: 'Paid',
+    summary: skill.name,
+    description: `${skill.description} ${describeRequest(definition)} ${tool.size}`,
+    request: {
+      // The price in the form that x402 directories read.
+      'x-payment-info': { price: { currency: 'USD', ...priceRange(definition, terms) }, protocols: [{ x402: {} }] },
+      parameters: [...members, PAYMENT_REF],
+      ...(method === 'POST' && { requestBody: jsonBody(inputName(name), examples[0]) }),
+    },
+    content: jsonContent(answerName, definition.exampleAnswer(terms.mode)),
+    headers: [PAYMENT_HEADERS.response],
+    refusals: [
+      ...inputFaults(definition),
+      ...(hasQuery ? (['duplicate_parameter'] as const) : []),
+      'unexpected_input',
+      ...(method === 'POST' ? BODY : []),
+      ...definition.refusals,
+      ...SALE,
+    ],
+    reserved,
+  }
+}
+
+function priceRange(definition: OperationDefinition, { mode }: Terms) {
+  if (definition.kind === 'single') return { mode: 'fixed', amount: String(toUsdc(definition.prices[mode])) }
+  const prices = definition.operations.map((each) => each.prices[mode])
+  const totals = definition.operations.map((each) => each.prices[mode] * (each.batchInputsMax ?? 0))
+  return { mode: 'dynamic', min: String(toUsdc(Math.min(...prices))), max: String(toUsdc(Math.max(...totals))) }
+}
+
+function describeRequest(definition: OperationDefinition): string {
+  const { method, bodyBytesMax = 0 } = definition
+  if (method === 'POST')
+    return `The body is JSON of at most ${bodyBytesMax / 1024} KiB. A retry must repeat URI, Content-Type and the exact body.`
+  return queryMembers(definition).length > 0
+    ? 'Each parameter occurs at most once. A retry must repeat the whole query string.'
+    : 'No query string and no body are accepted.'
 }

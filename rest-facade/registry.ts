@@ -2,7 +2,7 @@
  * The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). Results are kept
  * for some seconds, and concurrent requests share one read. An address reads few pages, and few reads run at once.
  */
-import { Router } from 'express'
+import type { RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import { getAddress } from 'viem'
 import * as z from 'zod'
@@ -15,7 +15,6 @@ import type { Chain } from '../agent/settlement/chain/chain.ts'
 import { withDeadline } from '../agent/settlement/rpc/deadline.ts'
 import { inputRefusal, parseInput } from '../agent/operation/operation.ts'
 import { textInput } from '../agent/operation/resource.ts'
-import { TESTNET_PATHS } from '../agent/operation/endpoints.ts'
 import { refused, type Computed } from '../agent/operation/outcome.ts'
 import { NOT_REGISTERED, readIdentity, readPage, type RegistryIdentity } from './registry/reader.ts'
 import {
@@ -25,7 +24,7 @@ import {
   reputationQuerySchema,
   type PublishedAgent,
 } from './registry/bodies.ts'
-import { requireRead, sendCurrent } from './document.ts'
+import { sendCurrent } from './document.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
 const NO_QUERY = z.strictObject({})
@@ -56,7 +55,7 @@ interface Registry {
   clock: () => number
 }
 
-interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
+interface RegistryOptions extends Omit<PublishedAgent, 'agentId'> {
   /** Absent if no agent is configured. */
   registry?: Registry | undefined
   clients: Clients
@@ -65,17 +64,17 @@ interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
   report: Report
 }
 
-export function registryRoutes({ registry, clients, ...options }: RegistryRouteOptions): Router {
-  const router = Router({ caseSensitive: true })
+export type RegistryHandlers = ReturnType<typeof registryHandlers>
+
+export function registryHandlers({ registry, clients, ...options }: RegistryOptions) {
   const agent = { ...options, agentId: registry?.agentId }
   const reads = registry && openReads({ ...options, ...registry })
 
   function serve<Query extends z.ZodObject>(
-    path: string,
     querySchema: Query,
     respond: (identity: RegistryIdentity, query: z.output<Query>, client: Client) => Promise<Computed<object>>,
-  ): void {
-    router.all(path, requireRead, async (request, response) => {
+  ): RequestHandler {
+    return async (request, response) => {
       const parameters = parseQueryString(rawQuery(request.originalUrl))
       if (parameters.kind === 'refused') return refuse(response, parameters.refusal)
       const parsed = parseInput(querySchema, textInput(parameters.fields))
@@ -86,25 +85,26 @@ export function registryRoutes({ registry, clients, ...options }: RegistryRouteO
       const body = identity.kind === 'computed' ? await respond(identity.answer, parsed.input, client) : identity
       if (body.kind === 'refused') return refuse(response, body.refusal)
       sendCurrent(response, body.answer, CACHE_SECONDS)
-    })
+    }
   }
 
-  serve(TESTNET_PATHS.registrationFile, NO_QUERY, async (identity) => {
-    return { kind: 'computed', answer: buildRegistrationFile(agent, identity) }
-  })
-  serve(TESTNET_PATHS.registryIdentity, NO_QUERY, async (identity) => {
-    return { kind: 'computed', answer: buildIdentityBody(agent, identity) }
-  })
-  serve(TESTNET_PATHS.reputation, reputationQuerySchema, async (identity, asked, client) => {
-    const query = { ...asked, client: getAddress(asked.client.toLowerCase()) }
-    const page = identity.status === 'registered' ? await reads?.page(query, client) : undefined
-    if (page?.kind === 'refused') return page
-    return { kind: 'computed', answer: buildReputationBody(agent, identity, query, page?.answer) }
-  })
-  return router
+  return {
+    registrationFile: serve(NO_QUERY, async (identity) => {
+      return { kind: 'computed', answer: buildRegistrationFile(agent, identity) }
+    }),
+    registryIdentity: serve(NO_QUERY, async (identity) => {
+      return { kind: 'computed', answer: buildIdentityBody(agent, identity) }
+    }),
+    reputation: serve(reputationQuerySchema, async (identity, asked, client) => {
+      const query = { ...asked, client: getAddress(asked.client.toLowerCase()) }
+      const page = identity.status === 'registered' ? await reads?.page(query, client) : undefined
+      if (page?.kind === 'refused') return page
+      return { kind: 'computed', answer: buildReputationBody(agent, identity, query, page?.answer) }
+    }),
+  }
 }
 
-function openReads({ clock, timer, report, ...reader }: Registry & Omit<RegistryRouteOptions, 'clients'>) {
+function openReads({ clock, timer, report, ...reader }: Registry & Omit<RegistryOptions, 'clients'>) {
   const queue = new WorkQueue(CONCURRENT_READS_MAX)
   const ttl = (seconds: number) => ({ ttl: 1000 * seconds, ttlResolution: 0, perf: { now: clock } })
   const outcomes = new LRUCache<string, Promise<Computed<unknown>>>({ max: CACHED_RESULTS_MAX, ...ttl(CACHE_SECONDS) })

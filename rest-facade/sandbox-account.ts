@@ -1,8 +1,7 @@
 /** Signs for the page of a sandbox, with the sandbox's account. No other service has the route (contract 4.4.2). */
-import { Router } from 'express'
+import type { RequestHandler } from 'express'
 import { authorizationSchema, type TransferAuthorization } from '../agent/payment/headers.ts'
 import { isSameAddress } from '../agent/payment/accounts.ts'
-import { SANDBOX_SIGNATURE_PATH } from '../agent/operation/endpoints.ts'
 import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
@@ -17,7 +16,7 @@ const AMOUNT_MAX = Math.max(
   ...SINGLE_OPERATIONS.map(({ prices, batchInputsMax = 1 }) => prices.testnet * batchInputsMax),
 )
 
-interface RouteOptions {
+interface SandboxOptions {
   account: { address: string; sign: (authorization: TransferAuthorization) => Promise<string> }
   baseUrl: string
   clients: Clients
@@ -26,9 +25,9 @@ interface RouteOptions {
 }
 
 /** Signs only payments that a quote of this service can ask for, and only for a page of its own origin. */
-export function sandboxAccountRoute({ account, baseUrl, clients, payTo, now }: RouteOptions): Router {
-  const router = Router({ caseSensitive: true })
-  router.post(SANDBOX_SIGNATURE_PATH, async (request, response) => {
+export function sandboxAccountHandler(options: SandboxOptions): RequestHandler {
+  const { account, baseUrl, clients, payTo, now } = options
+  return async (request, response) => {
     const client = clients.of(request)
     const limited = client.budget.admit({ mayReplay: false })
     if (limited) return sendResponse(response, renderOutcome(limited))
@@ -46,9 +45,5 @@ export function sandboxAccountRoute({ account, baseUrl, clients, payTo, now }: R
     const signature = await account.sign(data)
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
     sendResponse(response, { status: 200, headers, body: JSON.stringify({ signature }) })
-  })
-  router.all(SANDBOX_SIGNATURE_PATH, (_request, response) =>
-    refuse(response, { code: 'method_not_allowed', allow: 'POST' }),
-  )
-  return router
+  }
 }

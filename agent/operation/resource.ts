@@ -63,15 +63,23 @@ export function findRoute(path: string, operations: Operations): FoundRoute | un
 
 const patterns = new Map<string, RegExp>()
 
-/** The pattern of a path of a definition. */
+/** The pattern of a path with members. */
 function patternOf(path: string): RegExp {
   const known = patterns.get(path)
   if (known) return known
   // A member inside the path is not empty: two slashes in a row are no path of a route (contract 4.7.1).
-  const source = path.replace(/\{(\w+)\}$/, '(?<$1>[^/]*)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+  const source = path
+    .replaceAll('.', '\\.')
+    .replace(/\{(\w+)\}$/, '(?<$1>[^/]*)')
+    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
   const pattern = new RegExp(`^${source}(?:(?<=[^/])/)?$`)
   patterns.set(path, pattern)
   return pattern
+}
+
+/** Matches a path as `findRoute` does, without groups, whose text Express would decode. */
+export function matcherOf(path: string): RegExp {
+  return new RegExp(patternOf(path).source.replaceAll(/\?<\w+>/g, '?:'))
 }
 
 /** The members of inputs that a query parameter does not have as text. */

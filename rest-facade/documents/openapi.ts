@@ -5,7 +5,8 @@ import { MCP_ERRORS, type McpError } from '../../agent/transport/mcp/protocol-er
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../agent/payment/terms.ts'
 import { exampleMcpError, exampleRefusal, type DocumentedDeployment } from './examples.ts'
-import { isDocument, listRoutes, PAYMENT_PARAMETER, type Route } from './routes.ts'
+import { describeRoutes, isDocument, type DescribedRoute } from '../routes.ts'
+import { PAYMENT_PARAMETER } from './description.ts'
 import { base64Of, componentSchemas, schemaRef } from './component-schemas.ts'
 
 const TAGS = [
@@ -19,7 +20,7 @@ const TAGS = [
 /** `guidance` is the block of instructions for agents in llms.txt. */
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
   const { baseUrl, version, terms, licence } = deployment
-  const routes = listRoutes(deployment)
+  const routes = describeRoutes(deployment)
   const described = routes.map((route) => ({ route, responses: describeResponses(route) }))
   const { responses, refOf } = shareResponses(described.map((each) => each.responses))
   return {
@@ -91,11 +92,11 @@ function shareResponses(all: readonly Responses[]) {
   return { responses, refOf }
 }
 
-function describeResponses(route: Route): Responses {
+function describeResponses(route: DescribedRoute): Responses {
   return { ...describeSuccess(route), ...describeRefusals(route) }
 }
 
-function describeSuccess(route: Route): Responses {
+function describeSuccess(route: DescribedRoute): Responses {
   const { path, content } = route
   const headers = headerRefs(...route.headers)
   return {
@@ -105,10 +106,10 @@ function describeSuccess(route: Route): Responses {
   }
 }
 
-const codesOf = ({ refusals, reserved = [] }: Route) => [...refusals, ...reserved]
+const codesOf = ({ refusals, reserved = [] }: DescribedRoute) => [...refusals, ...reserved]
 
 /** The refusals and protocol errors of a route by status. */
-function describeRefusals(route: Route): Responses {
+function describeRefusals(route: DescribedRoute): Responses {
   const { protocolErrors = [] } = route
   const ofCodes = codesOf(route).map((code) => REFUSALS[code].status)
   // 200 is a response of its own.
@@ -118,7 +119,7 @@ function describeRefusals(route: Route): Responses {
 }
 
 /** The description names the codes. The body says what its code means, and its schema has an example. */
-function refusalResponse(route: Route, status: number) {
+function refusalResponse(route: DescribedRoute, status: number) {
   const { protocolErrors = [] } = route
   const codes = [...new Set(codesOf(route))].filter((code) => REFUSALS[code].status === status)
   const errors = protocolErrors.filter(({ statuses }) => statuses.includes(status))

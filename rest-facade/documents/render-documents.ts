@@ -28,7 +28,7 @@ import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { QUOTE_LIFETIME_SECONDS, toUsdc } from '../../agent/payment/terms.ts'
 import { exampleQuote, exampleRpcAnswer, exampleRpcRequest, type DocumentedDeployment } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
-import { isDocument, listRoutes } from './routes.ts'
+import { describeRoutes, isDocument } from '../routes.ts'
 import { renderPage } from './page.ts'
 import { renderGuide } from './readable-guide.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
@@ -144,7 +144,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     return [each.name, endpoint(each), listedPrice(deployment, each), usd(deployment, each)]
   })
   const a2aRows = terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
-  const freeRoutes = listRoutes(deployment).filter(isDocument)
+  const freeRoutes = describeRoutes(deployment).filter(isDocument)
   return new Map([
     ...terms.operations.flatMap((each) => operationValues(each, deployment)),
     ['base_url', baseUrl],

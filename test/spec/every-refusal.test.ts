@@ -5,7 +5,8 @@ import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
 import { isDataError, NEXT, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { ANY_ROUTE, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { ANY_ROUTE } from '../../rest-facade/documents/description.ts'
+import { describeRoutes } from '../../rest-facade/routes.ts'
 import { replaceMethods } from '../support/replace-methods.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
@@ -319,7 +320,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes(deploymentOf('testnet')).filter(({ refusals }) =>
+for (const route of describeRoutes(deploymentOf('testnet')).filter(({ refusals }) =>
   refusals.includes('payment_required'),
 )) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {

@@ -47,5 +47,5 @@ export async function startScriptedApp() {
     server.close()
     await sale.close()
   }
-  return { url: server.url, sale, clock, reports, texts, stop }
+  return { url: server.url, app: listener, sale, clock, reports, texts, stop }
 }

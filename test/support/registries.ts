@@ -9,7 +9,9 @@ import { registerAgent } from '../../agent/sandbox/registries.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { openChain } from '../../agent/settlement/chain/chain.ts'
 import type { Timer } from '../../base/runtime.ts'
-import { registryRoutes } from '../../rest-facade/registry.ts'
+import { TESTNET_PATHS } from '../../agent/operation/endpoints.ts'
+import { addRoute } from '../../rest-facade/add-route.ts'
+import { registryHandlers } from '../../rest-facade/registry.ts'
 import type { Clients } from '../../agent/transport/http/connections.ts'
 import { makeClients } from './clients.ts'
 import { testChainUrl } from './chain.ts'
@@ -91,8 +93,11 @@ export async function serveRegistry({
   const chain = openChain({ urls: [chainUrl].flat(), chainId: DEPLOYMENTS.testnet.chainId, now })
   const registry = { chain, agentId, clock }
   const runtime = { now, timer, report }
-  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true, ...runtime })
-  const server = await listen(createServer(express().set('query parser', false).use(routes)))
+  const handlers = registryHandlers({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled: true, ...runtime })
+  const app = express().set('query parser', false)
+  for (const name of ['registrationFile', 'registryIdentity', 'reputation'] as const)
+    addRoute(app, { allow: 'GET, HEAD', path: TESTNET_PATHS[name] }, handlers[name])
+  const server = await listen(createServer(app))
   const { url } = server
   return {
     url,

@@ -3,7 +3,7 @@
  * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
-import { Router, type Request, type Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import type { Report, Timer } from '../../../base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
@@ -13,7 +13,7 @@ import { type HttpResponseContent, refuse, renderOutcome, sendResponse } from '.
 import type { Clients } from '../http/connections.ts'
 import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
 import { refused } from '../../operation/outcome.ts'
-import { A2A_PATH, A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
+import { A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
 import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
@@ -37,7 +37,7 @@ class NoTasks extends InMemoryTaskStore {
   override async save(): Promise<void> {}
 }
 
-interface A2aRouteOptions {
+interface A2aOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
   version: string
@@ -47,7 +47,7 @@ interface A2aRouteOptions {
   report: Report
 }
 
-export function a2aRoute(options: A2aRouteOptions): Router {
+export function a2aHandler(options: A2aOptions): RequestHandler {
   const { executor, clients, timer, report, ...described } = options
   const extensionUri = paymentExtensionUri(described.baseUrl)
   // The SDK would enforce a required extension for text messages too.
@@ -101,10 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     )
   }
 
-  const router = Router({ caseSensitive: true })
-  router.post(A2A_PATH, route)
-  router.all(A2A_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
-  return router
+  return route
 }
 
 /**

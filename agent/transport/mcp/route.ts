@@ -3,7 +3,7 @@
  * because the SDK accepts repeated member names and batches.
  */
 import { createMcpHandler } from '@modelcontextprotocol/server'
-import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
+import type { Request as ExpressRequest, RequestHandler, Response as ExpressResponse } from 'express'
 import type { Clients } from '../http/connections.ts'
 import { refuse, renderOutcome, sendResponse } from '../http/response.ts'
 import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
@@ -17,11 +17,11 @@ import { createServer } from './server.ts'
 type ServerParameters = Parameters<typeof createServer>
 type Caller = ServerParameters[1]
 
-interface McpRouteOptions extends Omit<ServerParameters[0], 'calls'> {
+interface McpOptions extends Omit<ServerParameters[0], 'calls'> {
   clients: Clients
 }
 
-export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
+export function mcpHandler({ clients, ...options }: McpOptions): RequestHandler {
   const serverOptions = { ...options, calls: new WorkQueue(CALLS_MAX) }
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
@@ -61,10 +61,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     })
   }
 
-  const router = Router({ caseSensitive: true })
-  router.post(MCP_PATH, route)
-  router.all(MCP_PATH, (_request, response) => refuse(response, { code: 'method_not_allowed', allow: 'POST' }))
-  return router
+  return route
 }
 
 /** `text()` would keep each answer in memory until the next full garbage collection. */

@@ -8,7 +8,7 @@ import { DEPLOYMENTS, type Mode, toUsdc } from '../../../agent/payment/terms.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/transport/call-limits.ts'
 import { renderDocuments } from '../../../rest-facade/documents/render-documents.ts'
 import type { WrittenDocument } from '../../../rest-facade/documents/templates.ts'
-import { listRoutes } from '../../../rest-facade/documents/routes.ts'
+import { describeRoutes } from '../../../rest-facade/routes.ts'
 import { deploymentOf, PAY_TO } from '../../support/deployment.ts'
 
 const { baseUrl: BASE_URL, licence: LICENCE } = deploymentOf('testnet')
@@ -86,8 +86,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     })
 
     it('have exactly the routes of the deployment', () => {
-      const own = new Set(listRoutes(deploymentOf(mode)).map(({ path }) => path))
-      for (const { path, method } of listRoutes(deploymentOf('testnet'))) {
+      const own = new Set(describeRoutes(deploymentOf(mode)).map(({ path }) => path))
+      for (const { path, method } of describeRoutes(deploymentOf('testnet'))) {
         const guide = GUIDES.get(path)
         const text = readText(pages, guide ?? '/docs/api.md')
         const name = guide === undefined ? `${method.toUpperCase()} ${path}` : `${BASE_URL}${path}`
