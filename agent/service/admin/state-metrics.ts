@@ -32,7 +32,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   const alerts = inTime(timer, CHECKS_MS_MAX, () => checks.alerts())
   type Alert = Awaited<ReturnType<typeof alerts>>[number]
   const eachAlert = async (valueOf: (alert: Alert) => number) =>
-    (await alerts()).map((alert) => [{ check: alert.check, severity: alert.severity }, valueOf(alert)] as const)
+    (await alerts()).map((alert) => [{ check: alert.label, severity: alert.severity }, valueOf(alert)] as const)
   metrics.addGauge(
     'company_agent_check_ok',
     'Whether each check passes, by the severity of its alert: 1 or 0',

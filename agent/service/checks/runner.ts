@@ -18,7 +18,7 @@ const CHECK_MS_MAX = REQUEST_MS_MAX + 5_000
 /** Shorter than the usual time limit of a scrape or a probe. */
 const WAIT_MS_MAX = 2_000
 
-interface WatchOptions {
+interface RunnerOptions {
   /** A new one for each round, because checks of a round share what they observe. */
   open: () => Subject
   /** Milliseconds of a clock that never goes back. */
@@ -28,12 +28,12 @@ interface WatchOptions {
 
 /** The checks of a running service. They are measured when `/readyz` or `/metrics` is read. */
 export class CheckRunner {
-  readonly #options: WatchOptions
+  readonly #options: RunnerOptions
   /** `since`: when a label began to fail with a severity. */
   readonly #latest = new Map<CheckName, { findings: Finding[]; at: number; since: ReadonlyMap<string, number> }>()
   readonly #running = new Map<CheckName, Promise<void>>()
 
-  constructor(options: WatchOptions) {
+  constructor(options: RunnerOptions) {
     this.#options = options
   }
 
@@ -50,16 +50,16 @@ export class CheckRunner {
    * The checks that alert, by severity, with the seconds since they fail. Each is measured at most as often as the
    * table says. A check without a first result has no entry.
    */
-  async alerts(): Promise<{ check: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
+  async alerts(): Promise<{ label: string; severity: Severity; isFailing: boolean; seconds: number }[]> {
     const { clock } = this.#options
     const names = [...new Set([...measuredWith('critical'), ...measuredWith('warning')])]
     const ageOf = (name: CheckName) => clock() - (this.#latest.get(name)?.at ?? -Infinity)
     await this.#measure(names.filter((name) => ageOf(name) >= (checkOf(name).everySeconds ?? 0) * 1_000))
     return names.flatMap((name) => {
       const { findings = [], since } = this.#latest.get(name) ?? {}
-      return labelsOf(name, findings).map(({ check, severity, isFailing }) => {
-        const seconds = isFailing ? (clock() - (since?.get(check + severity) ?? Infinity)) / 1_000 : 0
-        return { check, severity, isFailing, seconds }
+      return labelsOf(name, findings).map(({ label, severity, isFailing }) => {
+        const seconds = isFailing ? (clock() - (since?.get(label + severity) ?? Infinity)) / 1_000 : 0
+        return { label, severity, isFailing, seconds }
       })
     })
   }
@@ -84,7 +84,7 @@ export class CheckRunner {
     const former = this.#latest.get(name)
     const findings = found.length > 0 ? found : (former?.findings ?? [])
     const failing = labelsOf(name, findings).filter(({ isFailing }) => isFailing)
-    const keys = failing.map(({ check, severity }) => check + severity)
+    const keys = failing.map(({ label, severity }) => label + severity)
     const since = new Map(keys.map((key) => [key, former?.since.get(key) ?? at]))
     this.#latest.set(name, { at, findings, since })
   }
@@ -96,9 +96,9 @@ function labelsOf(name: CheckName, findings: readonly Finding[]) {
   const severities = (['critical', 'warning'] as const).filter((each) => columns.includes(each))
   const [highest] = severities
   return findings.flatMap((finding) => {
-    const check = labelOf(name, finding)
+    const label = labelOf(name, finding)
     const actual = finding.kind === 'failed' ? highest : finding.kind
-    return severities.map((severity) => ({ check, severity, isFailing: actual === severity }))
+    return severities.map((severity) => ({ label, severity, isFailing: actual === severity }))
   })
 }
 
