@@ -19,7 +19,8 @@ import { revertReason, textOf, type TransferTrial } from '../chain/token.ts'
 import { TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from '../../payment/terms.ts'
 
-const NODE_MS_MAX = 10_000
+/** For one call of the relayer to a node. */
+const RELAYER_CALL_MS_MAX = 10_000
 /** Below FACILITATOR_MS_MAX. */
 const CONFIRMATION_MS_MAX = 20_000
 
@@ -149,7 +150,7 @@ function openWallet(
   nonceManager: ReturnType<typeof createNonceManager>,
 ) {
   // Two nodes that hang leave time for a third one within the 30 s of a call.
-  const timeoutMs = rpcUrls.length > 1 ? NODE_MS_MAX / 2 : NODE_MS_MAX
+  const timeoutMs = rpcUrls.length > 1 ? RELAYER_CALL_MS_MAX / 2 : RELAYER_CALL_MS_MAX
   const nodes = new Nodes(
     rpcUrls.map((url) => openRpc({ url, timeoutMs })),
     chainId,
