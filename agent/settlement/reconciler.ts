@@ -155,6 +155,7 @@ class Reconciler {
     const due = await log.list({ kind: 'open', dueBefore: new Date(time), max })
     const late = await log.list({ kind: 'open', dueAfter: new Date(time + DEFERRED_MS_MAX), max })
     const identities = [...due.identities, ...late.identities].slice(0, max)
+    // By index, so that they keep their order.
     const read: (ResponseRecord | undefined)[] = []
     await forEach(identities.entries(), ([index, identity]) =>
       this.#unlessFailed(identity, async () => {
@@ -173,13 +174,7 @@ class Reconciler {
     const settled = records.filter(({ state }) => state === 'settled')
     const observed = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
     if (!observed) return new Map()
-    const others = records.filter((record) => !observed.has(record))
-    // Alone, because a call tries one transfer.
-    const alone = others.filter(awaitsRefusal)
-    const together = others.filter((record) => !awaitsRefusal(record))
-    const parts = Array.from({ length: Math.ceil(together.length / PAYMENTS_MAX) }, (_, index) =>
-      together.slice(index * PAYMENTS_MAX, (index + 1) * PAYMENTS_MAX),
-    ).concat(alone.map((record) => [record]))
+    const parts = groupByCall(records.filter((record) => !observed.has(record)))
     let failures = 0
     while (failures < FAILURES_MAX) {
       const part = parts.shift()
@@ -246,6 +241,14 @@ class Reconciler {
       this.#failed.set(identity, { until: monotonic() + FAILED_MS, isDamaged: true })
     }
   }
+}
+
+/** What one call observes: many payments, or one that awaits a refusal, because a call tries one transfer. */
+function groupByCall(records: readonly ResponseRecord[]): ResponseRecord[][] {
+  const together = records.filter((record) => !awaitsRefusal(record))
+  const groups: ResponseRecord[][] = []
+  for (let at = 0; at < together.length; at += PAYMENTS_MAX) groups.push(together.slice(at, at + PAYMENTS_MAX))
+  return [...groups, ...records.filter(awaitsRefusal).map((record) => [record])]
 }
 
 /** A buyer can empty the account, also for a block, use the nonce otherwise, or pay from a contract that refuses. */
