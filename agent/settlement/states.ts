@@ -26,28 +26,28 @@ export const CHAIN_STATUSES = [
 export type ChainStatus = (typeof CHAIN_STATUSES)[number]
 
 /**
- * The observations that an action needs. One can come from a fork, so two must agree on what leaves a payment unpaid
- * (judge-denial.ts).
+ * The answer of the chain that an action needs (chain/reader.ts). A single one can come from a fork, so what leaves a
+ * payment unpaid must be agreed, or shown twice (judge-denial.ts).
  */
 const PROOFS = {
   wait: 'none',
   /** Calls the facilitator again. */
-  settle: 'one',
-  settled: 'one',
-  confirmed: 'one',
-  refused: 'two',
+  settle: 'single',
+  settled: 'single',
+  confirmed: 'single',
+  refused: 'agreed',
   /** Returns a settled record to `unknown`: the chain does not show it. */
-  reopen: 'two',
+  reopen: 'agreed',
   /** Does the same, because the transaction that the facilitator reported has failed. */
-  retract: 'one',
-  rejected: 'two',
-  expired: 'two',
-} as const satisfies Record<string, 'none' | 'one' | 'two'>
+  retract: 'single',
+  rejected: 'agreed',
+  expired: 'agreed',
+} as const satisfies Record<string, 'none' | 'single' | 'agreed'>
 
 export type Action = keyof typeof PROOFS
-export type Denial = { [Each in Action]: (typeof PROOFS)[Each] extends 'two' ? Each : never }[Action]
+export type Denial = { [Each in Action]: (typeof PROOFS)[Each] extends 'agreed' ? Each : never }[Action]
 
-export const isDenial = (action: Action): action is Denial => PROOFS[action] === 'two'
+export const isDenial = (action: Action): action is Denial => PROOFS[action] === 'agreed'
 
 type Moves = Readonly<Record<ChainStatus, Action>>
 
