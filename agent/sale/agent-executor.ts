@@ -68,7 +68,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
   /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
   async perform(request: SaleRequest): Promise<Outcome> {
     const { context, onOutcome } = this.#options
-    const { report } = context.payments
+    const { report } = context.services
     using inProgress = request.client.budget.begin()
     if (!inProgress) return rateLimited(0)
     const sale = this.#perform(request).catch((cause: unknown) => {
@@ -119,9 +119,9 @@ export class CompanyAgentExecutor implements AgentExecutor {
   #perform(request: SaleRequest): Promise<Outcome> {
     const { context, trace } = this.#options
     if (request.paymentHeaders.length === 0) return perform(context, request)
-    const { payments } = context
-    const report: Report = (event, cause) => payments.report(event, cause, request.requestId)
-    const reported = { ...context, payments: { ...payments, report } }
+    const { services } = context
+    const report: Report = (event, cause) => services.report(event, cause, request.requestId)
+    const reported = { ...context, services: { ...services, report } }
     if (!trace) return perform(reported, request)
     return trace({ context: reported, request }, (traced) => perform(traced, request))
   }

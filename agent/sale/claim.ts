@@ -5,7 +5,7 @@
 import type { OwnerClaims } from '../../store/log/owner.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import { NEW_LEASE } from '../settlement/recent-attempts.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 import type { SaleContext } from './sale-context.ts'
 
@@ -19,13 +19,13 @@ interface Sale {
 type CountedClaim =
   (Awaited<ReturnType<OwnerClaims['claim']>> & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
 
-export async function countAndStore({ sales, payments }: SaleContext, sale: Sale): Promise<CountedClaim> {
+export async function countAndStore({ sales, services }: SaleContext, sale: Sale): Promise<CountedClaim> {
   // Beyond the lifetime of the quote, the buyer can still let a refused payment be settled.
-  const keepsSale = endsLate(sale.checked.payment.payload.authorization, payments.now())
+  const keepsSale = endsLate(sale.checked.payment.payload.authorization, services.now())
   const counted = sales.take()
   if (counted.kind === 'full') return counted
   try {
-    const claim = await storeClaim(payments, sale)
+    const claim = await storeClaim(services, sale)
     if (claim.kind === 'taken') counted.giveBack()
     return { ...claim, noteRefusal: keepsSale ? () => undefined : counted.giveBack }
   } catch (cause) {
@@ -34,7 +34,7 @@ export async function countAndStore({ sales, payments }: SaleContext, sale: Sale
   }
 }
 
-function storeClaim({ log, claims, now }: PaymentServices, sale: Sale) {
+function storeClaim({ log, claims, now }: SettlementServices, sale: Sale) {
   const { checked, verified, prepared } = sale
   const time = now().toISOString()
   const { anchor } = verified.start.observation

@@ -7,7 +7,7 @@ import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import { needsDataset } from '../answer/answers.ts'
 import type { SaleContext } from './sale-context.ts'
 
@@ -36,7 +36,7 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
  * Lists it for the operator; a failure of the list does not change the answer.
  */
 export async function refuseSettled(
-  { log, now, report }: PaymentServices,
+  { log, now, report }: SettlementServices,
   identity: string,
   { transaction }: { transaction: string },
 ): Promise<Refused> {

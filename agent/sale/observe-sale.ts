@@ -8,7 +8,7 @@ import { isNear, showsReply, toMs } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
 import { ask, type Answer, type Need } from '../settlement/chain/reader.ts'
 import { nonceKey, transferCall } from '../settlement/chain/token.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 
 /** The answers do not count, or there are none. The payment stays usable. */
@@ -30,13 +30,13 @@ const FOR_SALE = { kind: 'for_sale' } as const
 
 /** One node is enough for a sale. Before anything is refused, the next one that works must agree. */
 export async function observeSale(
-  payments: PaymentServices,
+  services: SettlementServices,
   checked: CheckedPayment,
 ): Promise<(SaleStart & { kind: 'observed' }) | NotForSale> {
-  const { chain, monotonic } = payments
+  const { chain, monotonic } = services
   const observedAt = monotonic()
   const needs = ({ kind }: SaleVerdict): Need => (kind === 'for_sale' ? 'single' : 'agreed')
-  const answer = await askAbout(payments, checked, (observation) => judge(payments, checked, observation), needs)
+  const answer = await askAbout(services, checked, (observation) => judge(services, checked, observation), needs)
   // The factory of the wallet can make the call fail, so the client pays for the call.
   if (answer.kind === 'none')
     return chain.isClockWrong() ? CLOCK_WRONG : checked.deploysWallet ? UNAVAILABLE : UNANSWERED
@@ -54,13 +54,13 @@ export async function observeSale(
  * the same call.
  */
 function askAbout(
-  payments: PaymentServices,
+  services: SettlementServices,
   { payment, requirements, deploysWallet }: CheckedPayment,
   judgeOne: (observation: Observation) => SaleVerdict,
   needs: (verdict: SaleVerdict) => Need,
   options: ObserveOptions = deploysWallet ? { transfer: transferCall(payment.payload) } : {},
 ): Promise<Answer<SaleVerdict>> {
-  const { unseen } = payments.doubts
+  const { unseen } = services.doubts
   const transfers = unseen.next()
   const nonces = [nonceKey(requirements.asset, payment.payload.authorization), ...transfers.map(({ nonce }) => nonce)]
   const judgeAll = (observation: Observation): SaleVerdict => {
@@ -69,7 +69,7 @@ function askAbout(
   }
   // Any reason not to sell confirms another one.
   const agrees = (_: SaleVerdict, other: SaleVerdict) => other.kind !== 'for_sale'
-  return ask(payments, { payments: nonces, options, judge: judgeAll, needs, agrees })
+  return ask(services, { payments: nonces, options, judge: judgeAll, needs, agrees })
 }
 
 function payerIn({ payments: [payer] }: Observation): Observation['payments'][number] {
@@ -79,7 +79,7 @@ function payerIn({ payments: [payer] }: Observation): Observation['payments'][nu
 
 /** Whether the payment can be sold, by this observation. */
 function judge(
-  { chain, now }: PaymentServices,
+  { chain, now }: SettlementServices,
   { payment, isSignedByPayer, deploysWallet, isTimely, isForFormerReceiver }: CheckedPayment,
   observation: Observation,
 ): SaleVerdict {
@@ -121,11 +121,11 @@ function refuseUnfunded(balance: bigint, { payload }: CheckedPayment['payment'])
 
 /** Tries the transfer that a facilitator has refused for this reason. Undefined if the token would make it. */
 export async function checkRefusal(
-  payments: PaymentServices,
+  services: SettlementServices,
   checked: CheckedPayment,
   { start, reason }: { start: SaleStart; reason: QuoteReason },
 ): Promise<NotForSale | undefined> {
-  const repliedAt = payments.now()
+  const repliedAt = services.now()
   const { payload } = checked.payment
   const judgeOne = (observation: Observation): SaleVerdict => {
     const payer = payerIn(observation)
@@ -139,7 +139,7 @@ export async function checkRefusal(
   // The facilitator has refused it too.
   const needs = (): Need => 'single'
   const options = { otherThan: start.observation, transfer: transferCall(payload) }
-  const answer = await askAbout(payments, checked, judgeOne, needs, options)
+  const answer = await askAbout(services, checked, judgeOne, needs, options)
   if (answer.kind === 'none') return checked.deploysWallet ? UNAVAILABLE : UNANSWERED
   return answer.verdict.kind === 'for_sale' ? undefined : answer.verdict
 }

@@ -13,7 +13,7 @@ import {
 } from '../operation/outcome.ts'
 import { itemsOf, type Operation } from '../operation/operation.ts'
 import { buildQuote } from '../payment/quote.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import { CALL_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { settle } from '../settlement/settle.ts'
 import { decodePayload } from '../payment/binding.ts'
@@ -46,17 +46,17 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 
 /** The steps 3 to 13. */
 async function runSteps(context: SaleContext, request: SaleRequest): Promise<SaleOutcome> {
-  const { payments, stopSignal } = context
+  const { services, stopSignal } = context
   const { operation, client, calls } = request
   const payload = decodePayload(request.paymentHeaders, operation)
-  const waitLimit = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal }
+  const waitLimit = { until: services.monotonic() + WAITED_MS_MAX, stopSignal }
   const early =
     // 3. A payment with a record gets its stored response.
     (payload.kind === 'payment' ? await replay(context, { payload, client, waitLimit }) : undefined) ??
     // 4. What the transport does not sell, and the budget of the client's address.
     checkAdmission(context, request, payload) ??
     // 5. The local clock, and the state of the dataset.
-    checkClock(payments, payload) ??
+    checkClock(services, payload) ??
     checkReadiness(context, operation)
   if (early) return early
 
@@ -68,18 +68,18 @@ async function runSteps(context: SaleContext, request: SaleRequest): Promise<Sal
   using turn = await takeTurn(context, checked.bind(), client)
   if (!turn) return outcomeUnknown()
   const retry = { payload: checked, client, waitLimit }
-  const soldMeanwhile = turn.hasWaited ? await replayIfSold(payments, retry) : undefined
+  const soldMeanwhile = turn.hasWaited ? await replayIfSold(services, retry) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const verification = await verifyAndReserve(context, checked, client)
-  if (verification.kind !== 'verified') return await refuseUnlessSold(payments, retry, verification)
+  if (verification.kind !== 'verified') return await refuseUnlessSold(services, retry, verification)
   using verified = verification
   client.noteVerified()
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(context, request)
-  if (prepared.kind === 'refused') return await refuseUnlessSold(payments, retry, prepared)
+  if (prepared.kind === 'refused') return await refuseUnlessSold(services, retry, prepared)
 
   // Concurrent sales of the transport (contract 4.5.10).
   using call = await calls?.enter(client)
@@ -94,13 +94,13 @@ type Retry = Parameters<typeof replayIfSold>[1]
 
 /** Before step 10. Another process may have sold for this payment since step 3. */
 async function refuseUnlessSold(
-  payments: PaymentServices,
+  services: SettlementServices,
   retry: Retry,
   refusal: Exclude<Awaited<ReturnType<typeof verifyAndReserve>>, { kind: 'verified' }>,
 ): Promise<SaleOutcome> {
-  const sold = await replayIfSold(payments, retry)
+  const sold = await replayIfSold(services, retry)
   if (sold) return sold
-  return refusal.kind === 'already_settled' ? refuseSettled(payments, retry.payload.identity, refusal) : refusal
+  return refusal.kind === 'already_settled' ? refuseSettled(services, retry.payload.identity, refusal) : refusal
 }
 
 /** Steps 10 to 13. */
@@ -109,15 +109,15 @@ async function sell(
   retry: Retry,
   sale: Parameters<typeof countAndStore>[1],
 ): Promise<SaleOutcome> {
-  const { payments } = context
+  const { services } = context
   const { client, waitLimit } = retry
-  const outcome = await unknownIfFailed(payments.report, async () => {
+  const outcome = await unknownIfFailed(services.report, async () => {
     // 10. The sale is counted, and response and intent to settle are stored.
     const claim = await countAndStore(context, sale)
-    if (claim.kind === 'full') return await refuseUnlessSold(payments, retry, rateLimited(claim.waitMs))
-    if (claim.kind === 'taken') return replayToWaiting(payments, claim.record, retry)
+    if (claim.kind === 'full') return await refuseUnlessSold(services, retry, rateLimited(claim.waitMs))
+    if (claim.kind === 'taken') return replayToWaiting(services, claim.record, retry)
     // 11 and 12. Settlement, and its outcome is stored.
-    const record = await settle(payments, claim.record, { start: sale.verified.start, waitLimit })
+    const record = await settle(services, claim.record, { start: sale.verified.start, waitLimit })
     if (record.state === 'refused') claim.noteRefusal()
     // 13. The answer.
     const answered = recordOutcome(record)
@@ -145,7 +145,7 @@ function checkAdmission(
 }
 
 /** With a wrong clock every payment looks late or early. */
-function checkClock({ chain }: PaymentServices, { kind }: Payload): Refused | undefined {
+function checkClock({ chain }: SettlementServices, { kind }: Payload): Refused | undefined {
   return kind !== 'none' && chain.isClockWrong() ? refused({ code: 'clock_wrong' }) : undefined
 }
 
@@ -157,10 +157,10 @@ function requirePayment(context: SaleContext, operation: Operation): PaymentRefu
 }
 
 function checkPayload(
-  { terms, payments }: SaleContext,
+  { terms, services }: SaleContext,
   { operation, resourceUrl }: SaleRequest,
   payload: Exclude<Payload, { kind: 'none' }>,
 ): CheckedPayment | PaymentRefused {
   if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason)
-  return checkPayment(payload, { terms, operation, resourceUrl, now: payments.now() })
+  return checkPayment(payload, { terms, operation, resourceUrl, now: services.now() })
 }

@@ -9,9 +9,9 @@ import { needsDataset, prepareAnswer, type PreparedAnswer } from '../answer/answ
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 
 /** With the snapshot that is current now. */
-export function openAnswerContext({ catalog, journal, terms, payments }: SaleContext): AnswerContext {
+export function openAnswerContext({ catalog, journal, terms, services }: SaleContext): AnswerContext {
   const hasSyntheticCompany = terms.mode === 'testnet'
-  return { dataset: catalog.current(), journal, hasSyntheticCompany, now: payments.now }
+  return { dataset: catalog.current(), journal, hasSyntheticCompany, now: services.now }
 }
 
 /** Refuses an operation that needs the dataset while none is loaded or it is stale (contract 3.1). */
@@ -34,7 +34,7 @@ export async function prepare(context: SaleContext, { operation, client }: SaleR
     return place ? prepareAnswer({ definition, input }, openContext()) : refused({ code: 'overloaded' })
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
-    context.payments.report('dataset_unreadable', cause)
+    context.services.report('dataset_unreadable', cause)
     return refused({ code: 'dataset_unavailable' })
   }
 }

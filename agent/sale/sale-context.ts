@@ -3,7 +3,7 @@ import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { Refusal } from '../operation/refusal.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { Client } from './limits/address-budget.ts'
 import type { KeyedMutex } from './limits/keyed-mutex.ts'
@@ -17,7 +17,7 @@ export interface SaleContext {
   catalog: Pick<Catalog, 'current' | 'retrieval'>
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
-  payments: PaymentServices
+  services: SettlementServices
   /** Runs the calls to node and facilitator for payments that are not verified yet. */
   verifications: WorkQueue
   /** Computes one answer at a time, and of a batch one part after the other. */

@@ -14,7 +14,7 @@ import { isPayment } from '../settlement/decide.ts'
 import { facilitatorError, NoFacilitatorLeft, verifyWithFacilitator } from '../settlement/facilitator/facilitator.ts'
 import { earliestSettlement } from '../settlement/observe-records.ts'
 import { isTransportFailure } from '../settlement/rpc/post-json.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
 import { checkRefusal, observeSale, UNANSWERED, UNAVAILABLE, type NotForSale } from './observe-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
@@ -54,7 +54,7 @@ export async function verifyAndReserve(
 ): Promise<Verified | NotVerified> {
   const verified = await verifyInTurn(context, checked, client)
   if (verified.kind !== 'verified') return verified
-  if (await leavesTooMuchOpen(context.payments, checked)) return rateLimited(UNKNOWN_WAIT_MS)
+  if (await leavesTooMuchOpen(context.services, checked)) return rateLimited(UNKNOWN_WAIT_MS)
   const { from: payer, value } = checked.payment.payload.authorization
   const { balance } = verified.start.payer
   const reservation = context.payers.reserve(payer, { amount: BigInt(value), balance })
@@ -62,36 +62,36 @@ export async function verifyAndReserve(
 }
 
 /** Limits what a payer of long payments leaves open. If the log fails, the claim fails as well. */
-async function leavesTooMuchOpen({ log, now }: PaymentServices, { identity, payment }: CheckedPayment) {
+async function leavesTooMuchOpen({ log, now }: SettlementServices, { identity, payment }: CheckedPayment) {
   if (!endsLate(payment.payload.authorization, now())) return false
   const states = ['unknown'] as const
   const counts = await log.count({ states, prefix: payerPrefixOf(identity) }).catch(() => new Map())
   return (counts.get('unknown') ?? 0) >= UNKNOWN_MAX
 }
 
-async function verifyInTurn({ payments, verifications }: SaleContext, checked: CheckedPayment, client: Client) {
+async function verifyInTurn({ services, verifications }: SaleContext, checked: CheckedPayment, client: Client) {
   using place = await verifications.enter(client)
   if (!place) return refused({ code: 'overloaded' })
-  const first = await verifyPayment(payments, checked, client)
+  const first = await verifyPayment(services, checked, client)
   const verification =
-    first.kind === 'maybe_settled' ? await search(payments, checked, client, first.observation) : first
+    first.kind === 'maybe_settled' ? await search(services, checked, client, first.observation) : first
   if (verification.kind !== 'unanswered') return verification
   client.budget.refund()
   return UNAVAILABLE
 }
 
-async function verifyPayment(payments: PaymentServices, checked: CheckedPayment, client: Client) {
+async function verifyPayment(services: SettlementServices, checked: CheckedPayment, client: Client) {
   // Both are asked at once. The chain refuses most payments that are not timely or not signed by the key of the payer.
   const isForSale = checked.isSignedByPayer && checked.isTimely && !checked.isForFormerReceiver
-  const { facilitator, timer } = payments
+  const { facilitator, timer } = services
   const request = { facilitator, timer, ...checked }
   const verifying = isForSale ? verifyWithFacilitator(request) : undefined
-  const start = await observeSale(payments, checked)
+  const start = await observeSale(services, checked)
   // Awaited in any case, so that the queue also bounds the calls of refused payments.
   const early = await verifying
   if (start.kind !== 'observed') return start
   const first = early ?? (await verifyWithFacilitator(request))
-  const verification = await judgeVerification(payments, checked, { first, start })
+  const verification = await judgeVerification(services, checked, { first, start })
   if (verification.kind === 'verified') return { ...verification, start }
   // The refusal needed a second observation of the chain, which the budget pays for.
   client.budget.spend(WEIGHTS.remoteCall)
@@ -100,16 +100,16 @@ async function verifyPayment(payments: PaymentServices, checked: CheckedPayment,
 
 /** Checks the answer of the facilitator. If the chain contradicts a refusal, the next facilitator is asked. */
 async function judgeVerification(
-  payments: PaymentServices,
+  services: SettlementServices,
   checked: CheckedPayment,
   { first, start }: { first: Verification; start: SaleStart },
 ): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
-  const { report, now } = payments
+  const { report, now } = services
   const isUndeployed = checked.deploysWallet && start.payer.codeBytes === 0
   let verification = first
   let unsupported: PaymentRefused | undefined
   while (verification.kind === 'refused') {
-    const refusal = await checkRefusal(payments, checked, { start, reason: verification.reason })
+    const refusal = await checkRefusal(services, checked, { start, reason: verification.reason })
     if (refusal) return refusal
     const { reason, isPolicy, facilitator } = verification
     if (isPolicy) return refusedPayment('payment_rejected', reason)
@@ -117,7 +117,7 @@ async function judgeVerification(
     if (isUndeployed) unsupported = refusedPayment('payment_rejected', reason)
     else report('refusal_contradicted', facilitatorError(facilitator))
     if (facilitator === undefined) return unsupported ?? UNAVAILABLE
-    verification = await verifyWithFacilitator({ ...payments, ...checked }, facilitator)
+    verification = await verifyWithFacilitator({ ...services, ...checked }, facilitator)
   }
   if (verification.kind === 'unclear') {
     if (unsupported && verification.cause instanceof NoFacilitatorLeft) return unsupported
@@ -134,7 +134,7 @@ async function judgeVerification(
  * chain alone decides. After a 402 without this search the client would sign a second payment.
  */
 async function search(
-  payments: PaymentServices,
+  services: SettlementServices,
   { payment, requirements }: CheckedPayment,
   client: Client,
   observation: Observation,
@@ -143,8 +143,8 @@ async function search(
   if (limited) return limited
   const { authorization } = payment.payload
   const from = { time: earliestSettlement(authorization, observation) }
-  const nonceState = await unlessUnreadable(payments, () =>
-    payments.chain.findUse({ ...nonceKey(requirements.asset, authorization), from }, observation),
+  const nonceState = await unlessUnreadable(services, () =>
+    services.chain.findUse({ ...nonceKey(requirements.asset, authorization), from }, observation),
   )
   if (!nonceState) return UNANSWERED
   // No event of the use was found.

@@ -32,7 +32,7 @@ import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../operation/endpoints.ts'
 import { FacilitatorDoubts } from '../settlement/doubts.ts'
 import { RecentAttempts } from '../settlement/recent-attempts.ts'
-import type { PaymentServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import { startReconciler } from '../settlement/reconciler.ts'
 import { startRetention } from '../settlement/retention.ts'
 import { buildTerms, DEPLOYMENTS, type Terms } from '../payment/terms.ts'
@@ -113,7 +113,7 @@ export async function startService(given: ServiceOptions) {
     const keys = await openServiceKeys({ directory: config.keysDirectory, log, now, timer, report })
     running.keys = keys
     closers.push(() => keys.stop())
-    const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
+    const signReceipt: SettlementServices['signReceipt'] = async (claims) =>
       signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const shown = openShownDataset(config.mode, () => catalog.current())
     const terms: Terms = {
@@ -129,12 +129,12 @@ export async function startService(given: ServiceOptions) {
       terms,
       paymentMutex,
       ...queues,
-      payments: openPayments(options, { log, signReceipt }),
+      services: openSettlementServices(options, { log, signReceipt }),
       sales,
       payers: new PayerReservations(),
       stopSignal: stopping.signal,
     }
-    const payments = instruments.observe(context.payments)
+    const services = instruments.observe(context.services)
     const executor = new CompanyAgentExecutor({
       context,
       baseUrl,
@@ -143,13 +143,13 @@ export async function startService(given: ServiceOptions) {
       onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })
     closers.push(() => executor.drain())
-    const { chain } = payments
-    closers.push(startRetention({ log: payments.log, chain, days: config.retentionDays, now, timer, report }))
+    const { chain } = services
+    closers.push(startRetention({ log: services.log, chain, days: config.retentionDays, now, timer, report }))
     // The first search of a snapshot is slow, so it is not that of a buyer.
     const readNameIndex = () => measure('name index', subject)
     running.retrieval = await startDataset(options, catalog, readNameIndex)
     closers.push(() => running.retrieval?.stop())
-    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
+    const reconciler = startReconciler({ services, timer, runExclusively: runIfUnlocked(paymentMutex) })
     running.reconciler = reconciler
     await readNameIndex()
     closers.push(() => reconciler.stop())
@@ -228,10 +228,10 @@ async function startAdmin(
 }
 
 /** Their calls are measured later. */
-function openPayments(
+function openSettlementServices(
   { externals, clock: monotonic, now, timer, report }: ServiceOptions,
-  { log, signReceipt }: Pick<PaymentServices, 'log' | 'signReceipt'>,
-): PaymentServices {
+  { log, signReceipt }: Pick<SettlementServices, 'log' | 'signReceipt'>,
+): SettlementServices {
   const { facilitator, chain } = externals
   const recentAttempts = new RecentAttempts({ log, monotonic, timer })
   const doubts = new FacilitatorDoubts({ log, monotonic })

@@ -5,7 +5,7 @@ import type { Observation } from './chain/observe.ts'
 import { ask } from './chain/reader.ts'
 import { decide, endsOnceFinal, type Cause } from './decide.ts'
 import { observedIn, questionOf, type ObservedRecord } from './observe-records.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
 export const APART_MS = 60_000
@@ -15,16 +15,16 @@ export const APART_MS = 60_000
  * later one of a newer final block do. If this one is not confirmed, returns it for the record.
  */
 export async function judgeDenial(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
   { denial, cause }: { denial: ReturnType<typeof decide>; cause: Cause },
 ): Promise<'confirmed' | FirstDenial | undefined> {
   const question = questionOf([record], { withFinal: true })
-  const answer = await ask(payments, {
+  const answer = await ask(services, {
     ...question,
     first: { observation, verdict: denial },
-    judge: (other) => decideFrom(payments, observedIn(payments, record, other), { record, cause }),
+    judge: (other) => decideFrom(services, observedIn(services, record, other), { record, cause }),
     needs: () => 'agreed by all',
   })
   if (answer.kind === 'contradicted') return undefined
@@ -32,7 +32,7 @@ export async function judgeDenial(
   if (answer.kind === 'agreed' || denial === 'refused') return 'confirmed'
   const { first_denial: first } = record
   const { time, final } = observation
-  const at = payments.now()
+  const at = services.now()
   const isSame = first?.action === denial && Date.parse(first.at) <= at.getTime()
   if (isSame && at.getTime() - Date.parse(first.at) < APART_MS) return first
   if (isSame && isLater(observation, first)) return 'confirmed'
@@ -47,7 +47,7 @@ function isLater({ time, final }: Observation, first: FirstDenial): boolean {
 
 /** Undefined if only the final block of the node, which may have stopped, keeps the payment open. */
 async function decideFrom(
-  { now }: PaymentServices,
+  { now }: SettlementServices,
   observed: ObservedRecord,
   { record, cause }: { record: ResponseRecord; cause: Cause },
 ) {

@@ -15,9 +15,9 @@ import { awaitsRefusal, isPayment, type NonceState } from './decide.ts'
 import type { TransferAuthorization } from '../payment/headers.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 
-type Observer = Pick<PaymentServices, 'chain'>
+type Observer = Pick<SettlementServices, 'chain'>
 
 /** One record with the observation that includes its payment. */
 export interface ObservedRecord {
@@ -66,7 +66,7 @@ export async function observeRecords(
  * entry.
  */
 export async function findPayments(
-  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  { chain, report }: Pick<SettlementServices, 'chain' | 'report'>,
   records: readonly ResponseRecord[],
   options: ObserveOptions,
 ): Promise<Map<ResponseRecord, ObservedRecord>> {
@@ -133,7 +133,7 @@ export function earliestSettlement({ validBefore }: TransferAuthorization, { tim
 
 /** Whether a reported transaction has failed in a block. False if the chain cannot be read. */
 export async function isShownFailed(
-  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  { chain, report }: Pick<SettlementServices, 'chain' | 'report'>,
   transaction: string,
   observation: Observation,
 ): Promise<boolean> {

@@ -8,9 +8,9 @@ import { isPaid } from '../../store/log/states.ts'
 import { canonicalJson } from '../../base/canonical.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 
-type Issuer = Pick<PaymentServices, 'now' | 'report' | 'signReceipt'>
+type Issuer = Pick<SettlementServices, 'now' | 'report' | 'signReceipt'>
 
 /**
  * The recorded receipt if it names this transaction, else a new one. Undefined if the signature fails. The answer is
@@ -51,18 +51,18 @@ function describeSale(record: ResponseRecord, transaction: string) {
 }
 
 /** Adds a receipt to a paid record that has none, and returns the current record. */
-export async function addMissingReceipt(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+export async function addMissingReceipt(services: SettlementServices, record: ResponseRecord): Promise<ResponseRecord> {
   const { payment_response } = record
   if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record
   try {
     const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
-    const receipt = await receiptFor(payments, record, transaction)
+    const receipt = await receiptFor(services, record, transaction)
     if (receipt === undefined) return record
     const { state, updated_at } = record
-    const added = await payments.log.advance(record, { state, receipt, updated_at })
-    return added ?? (await payments.log.read(record.identity)) ?? record
+    const added = await services.log.advance(record, { state, receipt, updated_at })
+    return added ?? (await services.log.read(record.identity)) ?? record
   } catch (cause) {
-    payments.report('receipt_not_issued', cause)
+    services.report('receipt_not_issued', cause)
     return record
   }
 }

@@ -15,7 +15,7 @@ import type { Observation } from './chain/observe.ts'
 import { unlessUnreadable } from './chain/reader.ts'
 import { findPayments, observeRecords, type ObservedRecord } from './observe-records.ts'
 import { advance } from './record-decision.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 import { APART_MS } from './judge-denial.ts'
 import { reconcileObserved } from './reconcile.ts'
 
@@ -49,7 +49,7 @@ const OLD_MS = 2 * OVERDUE_MS
 const ENDED_MS_MAX = 1_800_000
 
 interface ReconcilerOptions {
-  payments: PaymentServices
+  services: SettlementServices
   timer: Timer
   /** Runs `work` under the mutex of the payload. Skips it if the mutex is held. */
   runExclusively: (paymentHash: string, work: () => Promise<void>) => Promise<void>
@@ -118,7 +118,7 @@ class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { log, monotonic, report, doubts } = this.#options.payments
+    const { log, monotonic, report, doubts } = this.#options.services
     try {
       const open = await countOpen(log)
       this.#delayMaxMs = Math.min(Math.max(DELAY_MAX_MS, open * DELAY_PER_RECORD_MS), DELAY_OPEN_MS_MAX)
@@ -142,14 +142,14 @@ class Reconciler {
 
   /** The local time, which never goes back: the monotonic clock plus the largest offset seen. */
   #time(): number {
-    const { now, monotonic } = this.#options.payments
+    const { now, monotonic } = this.#options.services
     this.#offsetMax = Math.max(this.#offsetMax, now().getTime() - monotonic())
     return monotonic() + this.#offsetMax
   }
 
   /** The longest overdue first. */
   async #readDue(): Promise<ResponseRecord[]> {
-    const { log, recentAttempts, monotonic } = this.#options.payments
+    const { log, recentAttempts, monotonic } = this.#options.services
     for (const [identity, { until }] of this.#failed) if (until <= monotonic()) this.#failed.delete(identity)
     const [time, max] = [this.#time() + 1, RECORDS_MAX + this.#failed.size]
     const due = await log.list({ kind: 'open', dueBefore: new Date(time), max })
@@ -168,44 +168,44 @@ class Reconciler {
 
   /** Without the records whose payments cannot be read. */
   async #observe(records: readonly ResponseRecord[]): Promise<Map<ResponseRecord, ObservedRecord>> {
-    const { payments } = this.#options
+    const { services } = this.#options
     const options = { withFinal: true, otherThan: this.#lastObservation }
-    this.#observedAt = payments.monotonic()
+    this.#observedAt = services.monotonic()
     const settled = records.filter(({ state }) => state === 'settled')
-    const observed = await unlessUnreadable(payments, () => findPayments(payments, settled, options))
+    const observed = await unlessUnreadable(services, () => findPayments(services, settled, options))
     if (!observed) return new Map()
     const parts = groupByCall(records.filter((record) => !observed.has(record)))
     let failures = 0
     while (failures < FAILURES_MAX) {
       const part = parts.shift()
       if (!part) break
-      const states = await unlessUnreadable(payments, () => observeRecords(payments, part, options))
+      const states = await unlessUnreadable(services, () => observeRecords(services, part, options))
       states?.forEach((state, index) => observed.set(part[index] as ResponseRecord, state))
       if (states) continue
       failures += 1
       // One payment that cannot be read fails the whole part.
       const half = Math.ceil(part.length / 2)
       if (half < part.length) parts.unshift(part.slice(0, half), part.slice(half))
-      else this.#failed.set(part[0]?.identity ?? '', { until: payments.monotonic() + FAILED_MS, isDamaged: false })
+      else this.#failed.set(part[0]?.identity ?? '', { until: services.monotonic() + FAILED_MS, isDamaged: false })
     }
     this.#lastObservation = [...observed.values()].at(-1)?.observation ?? this.#lastObservation
     return observed
   }
 
   async #reconcileOne(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
-    const { payments, runExclusively } = this.#options
+    const { services, runExclusively } = this.#options
     if (this.#stopping.signal.aborted) return
     // A record that has changed since it was read is not written.
     await this.#unlessFailed(record.identity, () =>
       runExclusively(record.payment_hash, async () => {
-        const reconciled = await reconcileObserved(payments, record, observed, { cause: 'reconciler' })
+        const reconciled = await reconcileObserved(services, record, observed, { cause: 'reconciler' })
         await this.#defer(reconciled, observed)
       }),
     )
   }
 
   async #defer(record: ResponseRecord, observed: ObservedRecord): Promise<void> {
-    const { payments } = this.#options
+    const { services } = this.#options
     const { identity, prepared_at, state, updated_at } = record
     const preparedAt = Date.parse(prepared_at)
     const ageMs = this.#time() - preparedAt
@@ -214,7 +214,7 @@ class Reconciler {
     const overdue = { preparedAt, isUnexplained: isUnexplained(record, observed, this.#time()) }
     if (overdue.isUnexplained || ageMs >= OVERDUE_MS) this.#overdue.set(identity, overdue)
     const due_at = new Date(this.#time() + this.#delayOf(record, observed, ageMs)).toISOString()
-    await advance(payments, record, { state, updated_at, due_at })
+    await advance(services, record, { state, updated_at, due_at })
   }
 
   #delayOf(record: ResponseRecord, { observation, isNonceUsed }: ObservedRecord, ageMs: number): number {
@@ -232,7 +232,7 @@ class Reconciler {
 
   /** A record can be corrupt, or the disk full. The other records are still reconciled. */
   async #unlessFailed(identity: string, work: () => Promise<void>): Promise<void> {
-    const { monotonic, report } = this.#options.payments
+    const { monotonic, report } = this.#options.services
     if (this.#failed.has(identity)) return
     try {
       await work()

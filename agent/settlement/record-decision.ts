@@ -9,9 +9,9 @@ import type { Observation } from './chain/observe.ts'
 import type { NonceState } from './decide.ts'
 import { settledResponse } from '../payment/recorded-payment.ts'
 import { receiptFor } from './receipts.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 
-type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report' | 'signReceipt'>
+type Recorder = Pick<SettlementServices, 'log' | 'now' | 'report' | 'signReceipt'>
 
 type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
 

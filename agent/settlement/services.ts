@@ -8,7 +8,7 @@ import type { ReceiptClaims } from '../payment/receipt/claims.ts'
 import type { FacilitatorDoubts } from './doubts.ts'
 import type { RecentAttempts } from './recent-attempts.ts'
 
-export interface PaymentServices {
+export interface SettlementServices {
   log: ResponseLog
   claims: OwnerClaims
   facilitator: Facilitator

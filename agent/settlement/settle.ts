@@ -15,7 +15,7 @@ import { isTimeout } from './rpc/time-limits.ts'
 import { decide } from './decide.ts'
 import { judgeDenial } from './judge-denial.ts'
 import { NEW_LEASE } from './recent-attempts.ts'
-import type { PaymentServices } from './services.ts'
+import type { SettlementServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload, type Decision } from './record-decision.ts'
 
 /** For the transfer to appear on nodes that are some blocks behind. */
@@ -46,16 +46,16 @@ export interface SaleStart {
 
 /** Starts another settlement of an `unknown` record whose nonce is free. Returns the current record. */
 export async function settleAgain(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   options: Pick<SettleOptions, 'observation' | 'waitLimit'>,
 ): Promise<ResponseRecord> {
-  const time = payments.now().toISOString()
+  const time = services.now().toISOString()
   const attempt = record.attempt + 1
   const times = { settling_at: time, updated_at: time }
-  const settling = await advance(payments, record, { state: 'settling', attempt, lease: NEW_LEASE, ...times })
+  const settling = await advance(services, record, { state: 'settling', attempt, lease: NEW_LEASE, ...times })
   // Otherwise another process advanced the record first, and that process makes the attempt.
-  return settling ? settle(payments, settling, options) : reload(payments, record)
+  return settling ? settle(services, settling, options) : reload(services, record)
 }
 
 interface SettleOptions {
@@ -68,19 +68,19 @@ interface SettleOptions {
 
 /** Settles a record that the caller has just claimed, or made `settling`. Returns the current record. */
 export function settle(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   options: SettleOptions,
 ): Promise<ResponseRecord> {
-  return payments.recentAttempts.run(record, () => settleOnce(payments, record, options))
+  return services.recentAttempts.run(record, () => settleOnce(services, record, options))
 }
 
 async function settleOnce(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   options: SettleOptions,
 ): Promise<ResponseRecord> {
-  const { facilitator, timer, report } = payments
+  const { facilitator, timer, report } = services
   const { start, waitLimit } = options
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
   const { transaction } = settlement
@@ -93,40 +93,40 @@ async function settleOnce(
   if (settlement.kind !== 'settled') {
     const cause = settlement.kind === 'unclear' ? settlement.cause : undefined
     report(`settlement_${settlement.kind}`, facilitatorError(record.facilitator, cause))
-  } else if (!(await needsTransfer(payments, record, settlement, options))) {
-    payments.doubts.noteSuccess(record)
-    return recordPaid(payments, record, settlement.transaction, progress)
+  } else if (!(await needsTransfer(services, record, settlement, options))) {
+    services.doubts.noteSuccess(record)
+    return recordPaid(services, record, settlement.transaction, progress)
   }
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   if (start && settlement.kind === 'refused') {
-    const refusedAt = new Date(latestTime(payments, start)).toISOString()
+    const refusedAt = new Date(latestTime(services, start)).toISOString()
     const refusal = { state: 'unknown', ...progress, refused_at: refusedAt } as const
-    const current = await advanceOrReload(payments, record, refusal)
-    const decision = await awaitDecision(payments, current, waitLimit)
-    return decision ? recordDecision(payments, current, decision) : current
+    const current = await advanceOrReload(services, record, refusal)
+    const decision = await awaitDecision(services, current, waitLimit)
+    return decision ? recordDecision(services, current, decision) : current
   }
   // `unknown` is written only after the wait: equal requests in other processes wait until then.
-  const decision = await awaitDecision(payments, { ...record, ...progress }, waitLimit)
+  const decision = await awaitDecision(services, { ...record, ...progress }, waitLimit)
   return decision
-    ? recordDecision(payments, record, decision)
-    : advanceOrReload(payments, record, { state: 'unknown', ...progress })
+    ? recordDecision(services, record, decision)
+    : advanceOrReload(services, record, { state: 'unknown', ...progress })
 }
 
 /** Whether a success of the facilitator counts only once its transfer is on chain. */
 async function needsTransfer(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   { transaction }: { transaction: string },
   { start, observation }: SettleOptions,
 ): Promise<boolean> {
   // The nonce of a disputed sale may have paid before, and the token makes no transfer from `validBefore` on.
-  if (start?.isDisputed === true || hasEnded(payments, record, start)) return true
-  if (observation && (await isShownFailed(payments, transaction, observation))) return true
-  return isDoubted(payments, record)
+  if (start?.isDisputed === true || hasEnded(services, record, start)) return true
+  if (observation && (await isShownFailed(services, transaction, observation))) return true
+  return isDoubted(services, record)
 }
 
 /** If the log cannot be read, the chain decides. */
-function isDoubted({ doubts, report }: PaymentServices, record: ResponseRecord): Promise<boolean> {
+function isDoubted({ doubts, report }: SettlementServices, record: ResponseRecord): Promise<boolean> {
   return doubts.concern(record).catch((cause: unknown) => {
     report('doubts_unreadable', cause)
     return true
@@ -134,13 +134,13 @@ function isDoubted({ doubts, report }: PaymentServices, record: ResponseRecord):
 }
 
 /** Whether the authorization is past `validBefore` now. */
-function hasEnded(payments: PaymentServices, record: ResponseRecord, start: SaleStart | undefined): boolean {
+function hasEnded(services: SettlementServices, record: ResponseRecord, start: SaleStart | undefined): boolean {
   const { validBefore } = recordedPayment(record).payment.payload.authorization
-  return latestTime(payments, start) >= Number(validBefore) * 1000
+  return latestTime(services, start) >= Number(validBefore) * 1000
 }
 
 /** The local time in milliseconds, or that of the chain if it is ahead: a later block shows what is true now. */
-function latestTime({ now, monotonic }: PaymentServices, start: SaleStart | undefined): number {
+function latestTime({ now, monotonic }: SettlementServices, start: SaleStart | undefined): number {
   if (!start) return now().getTime()
   const { observation, observedAt } = start
   return Math.max(now().getTime(), toMs(observation.time) + (monotonic() - observedAt))
@@ -150,12 +150,12 @@ function latestTime({ now, monotonic }: PaymentServices, start: SaleStart | unde
  * Observes the payment until the chain decides it. Undefined after the wait limit. Many clients never repeat a request.
  */
 async function awaitDecision(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   waitLimit: WaitLimit | undefined,
 ): Promise<Decision | undefined> {
   if (!waitLimit) return undefined
-  const { timer, monotonic } = payments
+  const { timer, monotonic } = services
   const milliseconds = Math.min(WAIT_MS_MAX, waitLimit.until - monotonic())
   if (milliseconds <= 0) return undefined
   waitLimit.onWait?.()
@@ -168,10 +168,10 @@ async function awaitDecision(
     for (const pause of pauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
       if (signal.aborted) return undefined
-      const decision = await unlessUnreadable(payments, async () => {
-        const [observed] = await observeRecords(payments, [record], { otherThan })
+      const decision = await unlessUnreadable(services, async () => {
+        const [observed] = await observeRecords(services, [record], { otherThan })
         otherThan = observed?.observation
-        return observed && decideAtOnce(payments, record, observed)
+        return observed && decideAtOnce(services, record, observed)
       })
       if (decision) return decision
     }
@@ -187,16 +187,16 @@ async function awaitDecision(
 
 /** Undefined if the chain does not decide yet. */
 async function decideAtOnce(
-  payments: PaymentServices,
+  services: SettlementServices,
   record: ResponseRecord,
   observed: ObservedRecord,
 ): Promise<Decision | undefined> {
   const nonceState = await observed.readNonce()
   const cause = 'request'
-  const action = decide({ record, nonceState, now: payments.now(), cause })
+  const action = decide({ record, nonceState, now: services.now(), cause })
   // Other ends need observations that are a minute apart.
   if (action !== 'settled' && action !== 'refused') return undefined
   const isDecided =
-    action === 'settled' || (await judgeDenial(payments, record, observed, { denial: action, cause })) === 'confirmed'
+    action === 'settled' || (await judgeDenial(services, record, observed, { denial: action, cause })) === 'confirmed'
   return isDecided ? { action, nonceState, observation: observed.observation } : undefined
 }

@@ -10,7 +10,7 @@ import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { FacilitatorDoubts } from '../../agent/settlement/doubts.ts'
 import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
-import type { PaymentServices } from '../../agent/settlement/services.ts'
+import type { SettlementServices } from '../../agent/settlement/services.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { countOpen, type ResponseLog } from '../../store/log/responses.ts'
 import { startRemotes } from './load/server-process.ts'
@@ -47,7 +47,7 @@ export async function measureConfirmations(
   await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, settleSome))
   await sleep(FINAL_MS)
   const failures: unknown[] = []
-  const payments = {
+  const services = {
     log,
     chain,
     recentAttempts: new RecentAttempts({ log, monotonic: () => performance.now(), timer: () => () => undefined }),
@@ -55,10 +55,10 @@ export async function measureConfirmations(
     now,
     monotonic: () => performance.now(),
     report: (...failure: unknown[]) => void failures.push(failure),
-  } as unknown as PaymentServices
+  } as unknown as SettlementServices
   const [cpu, start] = [process.cpuUsage(), performance.now()]
   const reconciler = startReconciler({
-    payments,
+    services,
     timer: () => () => undefined,
     runExclusively: (_hash, work) => work(),
   })

@@ -429,9 +429,9 @@ describe('[4.5.13] the Message of a sale whose receipt could not be signed', () 
     const app = await startScriptedApp()
     const extension = `${app.url}/docs#http-x402-v1`
     const headers = { 'A2A-Extensions': extension, 'PAYMENT-SIGNATURE': header(await signedPayment()) }
-    const { payments } = app.sale.context
-    const { signReceipt } = payments
-    payments.signReceipt = () => Promise.reject(new Error('no key'))
+    const { services } = app.sale.context
+    const { signReceipt } = services
+    services.signReceipt = () => Promise.reject(new Error('no key'))
     const buy = async () => {
       const reply = await post(app.url, data(LOOKUP.data), headers)
       const { metadata, ...told } = messageOf(reply)
@@ -440,7 +440,7 @@ describe('[4.5.13] the Message of a sale whose receipt could not be signed', () 
       return { told, receipt: settlement.extensions?.['payment-receipt'] }
     }
     const bought = await buy()
-    payments.signReceipt = signReceipt
+    services.signReceipt = signReceipt
     const replayed = await buy()
     await app.stop()
     expect(replayed.told).to.deep.equal(bought.told)

@@ -55,7 +55,7 @@ let sale: ScriptedApp['sale']
 async function expectUncharged(code: RefusalCode): Promise<void> {
   const isSold = code === 'payment_replay_conflict' || code === 'payment_failed'
   if (REFUSALS[code].charged !== 'no' || isSold) return
-  const unfinished = await openIdentities(sale.context.payments.log)
+  const unfinished = await openIdentities(sale.context.services.log)
   expect([sale.count('settle'), unfinished.length]).to.deep.equal([0, openPayments])
 }
 
@@ -77,7 +77,7 @@ async function reset(): Promise<void> {
   sale.budgets = original.budgets
   sale.now = original.now
   sale.calls.length = 0
-  openPayments = await countOpen(sale.context.payments.log)
+  openPayments = await countOpen(sale.context.services.log)
 }
 
 const { get, lookup, search, resolve, rest, a2a, mcp } = requestOverTransports(() => app)
@@ -282,9 +282,9 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     return valid(payment)
   },
   clock_wrong({ valid }, payment) {
-    sale.context.payments = {
-      ...sale.context.payments,
-      chain: { ...sale.context.payments.chain, isClockWrong: () => true },
+    sale.context.services = {
+      ...sale.context.services,
+      chain: { ...sale.context.services.chain, isClockWrong: () => true },
     }
     return valid(payment)
   },

@@ -48,13 +48,13 @@ describe('[5.7.5] a payment that expires', () => {
 
   function useNodes(...nodes: Rpc[]): void {
     const chain = readChainWith(nodes, { chainId, now: sale.now, pause: () => Promise.resolve() })
-    sale.context.payments = { ...sale.context.payments, chain }
+    sale.context.services = { ...sale.context.services, chain }
   }
 
   /** Runs only when the test says so. */
   const openReconciler = () =>
     startReconciler({
-      payments: sale.context.payments,
+      services: sale.context.services,
       timer: () => () => undefined,
       runExclusively: (_key, work) => work(),
     })
@@ -76,14 +76,14 @@ describe('[5.7.5] a payment that expires', () => {
     sale.script.settle = () => Promise.reject(new Error('no reply'))
     const payment = await signedPayment({ authorization: { validBefore: String(clock / 1000 + 60) } })
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-    const { payments } = sale.context
+    const { services } = sale.context
     const reconciler = openReconciler()
     clock += MINUTE_MS + FINAL_MS + offsetMs
     const start = clock - offsetMs
     let endedMs: number | undefined
     while (endedMs === undefined && clock - start <= 2 * END_MS_MAX) {
       await reconciler.reconcileDue()
-      if ((await payments.log.read(paymentIdentity(payment as never)))?.state === 'expired') endedMs = clock - start
+      if ((await services.log.read(paymentIdentity(payment as never)))?.state === 'expired') endedMs = clock - start
       clock += RUN_MS
     }
     await reconciler.stop()
@@ -148,7 +148,7 @@ describe('[5.7.5] a payment that expires', () => {
         }
         const payment = await signedPayment()
         const codes = [codeOf(await sale.lookup(payment))]
-        const { payments } = sale.context
+        const { services } = sale.context
         const reconciler = openReconciler()
         for (let step = 0; step < 6; step += 1) {
           clock += 5 * MINUTE_MS
@@ -158,7 +158,7 @@ describe('[5.7.5] a payment that expires', () => {
         await reconciler.stop()
         for (const code of codes) expect(code).to.be.oneOf(['answer', 'payment_outcome_unknown'])
         expect(codes.at(-1)).to.equal('answer')
-        expect((await payments.log.read(paymentIdentity(payment as never)))?.state).to.equal('confirmed')
+        expect((await services.log.read(paymentIdentity(payment as never)))?.state).to.equal('confirmed')
       })
 
   for (const isPoorOnBoth of [true, false])
@@ -172,7 +172,7 @@ describe('[5.7.5] a payment that expires', () => {
         clock += 2_000
         return { success: false, errorReason: 'insufficient_funds', transaction: '', network: testTerms.network }
       }
-      sale.context.payments.timer = (callback, milliseconds) => {
+      sale.context.services.timer = (callback, milliseconds) => {
         if (milliseconds <= 2_000) clock += milliseconds
         return pausesOnly(callback, milliseconds)
       }

@@ -216,7 +216,7 @@ export class SaleHarness {
 
   /** Unfinished records other than settled ones, which wait for a final block. */
   async unsettledRecords(): Promise<ResponseRecord[]> {
-    const { log } = this.context.payments
+    const { log } = this.context.services
     return (await recordsOf(log)).filter(({ state }) => !isFinal(state) && state !== 'settled')
   }
 
@@ -252,7 +252,7 @@ export class SaleHarness {
       terms: testTerms,
       catalog: this.#catalog,
       journal: () => (this.#journal ??= new Journal(this.directory)),
-      payments: {
+      services: {
         log,
         claims: new OwnerClaims(),
         facilitator,
@@ -291,7 +291,7 @@ export class SaleHarness {
   }
 
   async #closeStore(): Promise<void> {
-    await this.context.payments.log.close()
+    await this.context.services.log.close()
     await this.#catalog.close()
     await this.#journal?.close()
     this.#journal = undefined

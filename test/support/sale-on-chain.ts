@@ -28,7 +28,7 @@ export async function openSaleOnChain(nodesOf: (url: string) => Promise<string |
     report: () => undefined,
   })
   const chain = openChain({ urls: [url], now: () => new Date(), chainId: deployment.chainId })
-  sale.context.payments = { ...sale.context.payments, facilitator, chain }
+  sale.context.services = { ...sale.context.services, facilitator, chain }
   return {
     sale,
     relayer: relayer.address,

@@ -9,7 +9,7 @@ import type { Outcome, Refused } from '../../operation/outcome.ts'
 import { amountOf } from '../../payment/terms.ts'
 import type { SaleContext, SaleRequest } from '../../sale/sale-context.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
-import type { PaymentServices } from '../../settlement/services.ts'
+import type { SettlementServices } from '../../settlement/services.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
 const HOUR_MS = 3_600_000
@@ -100,7 +100,7 @@ export class Instrumentation {
   }
 
   /** The services of payments with measured calls. `onCall` belongs to one request. */
-  observe<Services extends Pick<PaymentServices, 'log' | 'facilitator' | 'chain'>>(
+  observe<Services extends Pick<SettlementServices, 'log' | 'facilitator' | 'chain'>>(
     services: Services,
     onCall: (call: Call) => void = () => undefined,
   ): Services {
@@ -130,7 +130,7 @@ export class Instrumentation {
     let isStored = false
     let isPayerGood = false
     const amount = BigInt(amountOf(context.terms, request.operation))
-    const payments = this.observe(context.payments, ({ step, seconds, result, changed }) => {
+    const services = this.observe(context.services, ({ step, seconds, result, changed }) => {
       durations_ms[step] = toMilliseconds((durations_ms[step] ?? 0) / 1000 + seconds)
       record = changed ?? (step === 'log_read' ? ((result as ResponseRecord | undefined) ?? record) : record)
       isStored ||= changed?.state === 'prepared'
@@ -140,12 +140,12 @@ export class Instrumentation {
     const reported = new Set<string>()
     const report: Report = (event, ...rest) => {
       reported.add(event)
-      context.payments.report(event, ...rest)
+      context.services.report(event, ...rest)
     }
     const start = performance.now()
     let outcome: Outcome | undefined
     try {
-      outcome = await run({ ...context, payments: { ...payments, report } })
+      outcome = await run({ ...context, services: { ...services, report } })
       return outcome
     } finally {
       durations_ms['total'] = toMilliseconds((performance.now() - start) / 1000)

@@ -62,14 +62,14 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
   describe('on a real chain, with the facilitator of @x402/evm', function () {
     this.timeout(240_000)
     let place: SaleOnChain
-    let own: SaleOnChain['sale']['context']['payments']['facilitator']
+    let own: SaleOnChain['sale']['context']['services']['facilitator']
     let reference: NamedFacilitator
     let relayer: string
     let wallets: Awaited<ReturnType<typeof openFactory>>
 
     before(async () => {
       place = await openSaleOnChain()
-      own = place.sale.context.payments.facilitator
+      own = place.sale.context.services.facilitator
       const { url } = place.sandbox.chain
       wallets = await openFactory({ url, relayer: place.relayer })
       const relayerKey = generatePrivateKey()
@@ -84,8 +84,8 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
 
     /** The facilitators of the service, in their order. */
     function sellThrough(...facilitators: NamedFacilitator[]): void {
-      const { payments } = place.sale.context
-      payments.facilitator = openFacilitators(facilitators, payments.report)
+      const { services } = place.sale.context
+      services.facilitator = openFacilitators(facilitators, services.report)
     }
     const codesOf = async (...payments: unknown[]) => {
       const codes: string[] = []
@@ -244,10 +244,10 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
           return reference.client.settle(...payment)
         }
         sellThrough({ ...reference, client: { ...reference.client, settle } })
-        const { payments } = place.sale.context
+        const { services } = place.sale.context
         const { url } = place.sandbox.chain
         const now = () => place.sale.now()
-        payments.chain = openChain({ urls: [url], now, chainId: DEPLOYMENTS.testnet.chainId })
+        services.chain = openChain({ urls: [url], now, chainId: DEPLOYMENTS.testnet.chainId })
         const { timestamp } = (await place.rpc('eth_getBlockByNumber', 'latest', false)) as { timestamp: Hex }
         place.sale.now = () => new Date(Number(timestamp) * 1000)
         const validBefore = String(Number(timestamp) + 120)

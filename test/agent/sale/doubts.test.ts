@@ -19,8 +19,8 @@ describe('a doubt about a payment', () => {
 
   /** Gives the service two nodes. The first one is asked unless another one is named. */
   function useNodes(...states: [FakeState | undefined, FakeState | undefined]): void {
-    const { payments } = sale.context
-    const { chain } = payments
+    const { services } = sale.context
+    const { chain } = services
     const observe: typeof chain.observe = async (observed, options = {}): Promise<Observation> => {
       if (observed[0]?.recordedBlock !== undefined) return chain.observe(observed, options)
       const { node = 0 } = options
@@ -29,7 +29,7 @@ describe('a doubt about a payment', () => {
       if (!state) throw new Error('The node does not answer')
       return { ...observationOf(sale.now(), observed, [state]), node }
     }
-    sale.context.payments = { ...payments, chain: { ...chain, nodeCount: 2, observe } }
+    sale.context.services = { ...services, chain: { ...chain, nodeCount: 2, observe } }
   }
 
   /** The receiver has been paid, as the chain shows once the transfer is there. */

@@ -106,9 +106,9 @@ describe('[5.7.12] a payment without a record', () => {
     const first = withPaymentId(await signedPayment())
     const later = { ...(await signedPayment()), extensions: first.extensions }
     expect(await ask(first)).to.equal('answer')
-    const record = (await recordsOf(sale.context.payments.log))[0]!
-    await sale.context.payments.log.advance(record, { state: 'confirmed', updated_at: '2026-01-01T00:00:00.000Z' })
-    await sale.context.payments.log.prune({ before: new Date('2026-01-02'), max: 1 })
+    const record = (await recordsOf(sale.context.services.log))[0]!
+    await sale.context.services.log.advance(record, { state: 'confirmed', updated_at: '2026-01-01T00:00:00.000Z' })
+    await sale.context.services.log.prune({ before: new Date('2026-01-02'), max: 1 })
     expect(await ask(later)).to.equal('answer')
     expect(await ask(first)).to.equal('payment_replay_conflict')
     sale.pass(3_600_000)
@@ -132,20 +132,20 @@ describe('[5.7.12] a payment without a record', () => {
     show(usedBy(), payment)
     for (let attempt = 0; attempt < 3; attempt += 1) expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['payment_without_record'])
-    const [listed, ...others] = await listUnrecorded(sale.context.payments.log)
+    const [listed, ...others] = await listUnrecorded(sale.context.services.log)
     expect(others).to.deep.equal([])
     expect(listed).to.include({ transaction: TRANSACTION })
     expect(listed?.identity).to.contain(payment.payload.authorization.nonce)
-    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
+    expect(await openIdentities(sale.context.services.log)).to.deep.equal([])
   })
 
   it('gets the same answer if it cannot be listed', async () => {
     const payment = await latePayment()
     show(usedBy(), payment)
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     const compareAndSet = () => Promise.reject(new Error('disk full'))
     const document = <Value>(key: string) => replaceMethods(log.document<Value>(key), { compareAndSet })
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { document }) }
+    sale.context.services = { ...sale.context.services, log: replaceMethods(log, { document }) }
     expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
   })

@@ -35,11 +35,11 @@ describe('a sale that began on a fork', () => {
         const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
         await rpc(url, 'anvil_mine', numberToHex(3))
         const head = Number(await rpc(url, 'eth_blockNumber'))
-        const { payments } = sale.context
-        const { log } = payments
+        const { services } = sale.context
+        const { log } = services
         const from_block = String(where === 'before' ? head - 5 : head - 1)
         const from_block_hash = `0x${'99'.repeat(32)}`
-        payments.log = replaceMethods(log, { claim: (record) => log.claim({ ...record, from_block, from_block_hash }) })
+        services.log = replaceMethods(log, { claim: (record) => log.claim({ ...record, from_block, from_block_hash }) })
         sale.script.settle = () => Promise.reject(new Error('no reply'))
         sale.script.nonceState = async () => ({ nonce: 'unclear' })
         expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
@@ -47,7 +47,7 @@ describe('a sale that began on a fork', () => {
         if (state !== 'unknown') await log.advance(record!, { state, updated_at: sale.now().toISOString() })
         const settled = sale.count('settle')
         sale.pass(ENDED_MS)
-        payments.chain = openChain({ urls: [url], chainId, now: () => new Date() })
+        services.chain = openChain({ urls: [url], chainId, now: () => new Date() })
         const outcome = await sale.lookup(payment)
         expect(codeOf(outcome)).to.equal('answer')
         const { paymentResponse = '' } = outcome as { paymentResponse?: string }

@@ -43,7 +43,7 @@ describe('a payment that ends in an hour', () => {
     const other = await signedPayment({ key: `0x${'7'.repeat(64)}` })
     expect(codeOf(await sale.lookup(other))).to.equal('answer')
     const [first] = await sale.unsettledRecords()
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     await log.advance(first!, { state: 'settled', payment_response: 'e30=', updated_at: sale.now().toISOString() })
     expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })

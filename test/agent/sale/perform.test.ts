@@ -26,7 +26,7 @@ import { lookup } from '../../../agent/operation/lookup.ts'
 import { listUnrecorded } from '../../../store/log/unrecorded.ts'
 
 type Settle = SaleHarness['script']['settle']
-type ResponseLog = SaleHarness['context']['payments']['log']
+type ResponseLog = SaleHarness['context']['services']['log']
 
 const used = (payment: WirePayment): NonceState => ({
   nonce: 'used',
@@ -65,13 +65,13 @@ describe('a sale', () => {
     payment = await signedPayment()
   })
 
-  const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
+  const stateOf = async () => (await sale.context.services.log.read(identityOf(payment)))?.state
   const passSeconds = (seconds: number) => sale.pass(seconds * 1000)
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
-    const { log } = sale.context.payments
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, methods) }
-    return () => (sale.context.payments = { ...sale.context.payments, log })
+    const { log } = sale.context.services
+    sale.context.services = { ...sale.context.services, log: replaceMethods(log, methods) }
+    return () => (sale.context.services = { ...sale.context.services, log })
   }
 
   /** Looks up the company in another process on the same store. */
@@ -95,13 +95,13 @@ describe('a sale', () => {
       passSeconds(milliseconds / 1000)
       return pausesOnly(callback, milliseconds)
     }
-    sale.context.payments = { ...sale.context.payments, timer }
+    sale.context.services = { ...sale.context.services, timer }
     return () => pauses
   }
 
   /** Makes the writes of this state fail. Returns a function that ends the failure. */
   function failWrites(state: string): () => void {
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     return breakLog({ advance: (from, change) => (change.state === state ? broken() : log.advance(from, change)) })
   }
 
@@ -185,7 +185,7 @@ describe('a sale', () => {
 
     it('[5.7.7] ends the wait after ten seconds', async () => {
       const hanging: (() => void)[] = []
-      sale.context.payments.timer = (callback, milliseconds) => {
+      sale.context.services.timer = (callback, milliseconds) => {
         if (milliseconds === 10_000) hanging.push(callback)
         return pausesOnly(callback, milliseconds)
       }
@@ -243,7 +243,7 @@ describe('a sale', () => {
           sale.script.nonceState = async () => used(payment)
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
           expect(await stateOf()).to.equal('settled')
-          expect(await openIdentities(sale.context.payments.log)).to.deep.equal([identityOf(payment)])
+          expect(await openIdentities(sale.context.services.log)).to.deep.equal([identityOf(payment)])
           expect(sale.reports).to.include('denied_settlement_found')
           await sale.restart()
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
@@ -353,8 +353,8 @@ describe('a sale', () => {
     it('[5.7.10] gets 503 clock_wrong while the local clock is wrong, and is replayed nevertheless', async () => {
       const paid = await signedPayment()
       const bought = await sale.lookup(paid)
-      const { chain } = sale.context.payments
-      sale.context.payments = { ...sale.context.payments, chain: { ...chain, isClockWrong: () => true } }
+      const { chain } = sale.context.services
+      sale.context.services = { ...sale.context.services, chain: { ...chain, isClockWrong: () => true } }
       sale.calls.length = 0
       expect(summarize(await sale.lookup(payment))).to.equal('clock_wrong')
       expect(await sale.lookup(paid)).to.deep.equal(bought)
@@ -365,7 +365,7 @@ describe('a sale', () => {
   describe('[5.6.2] while another process settles its payment', () => {
     /** Counts the reads of the record. */
     function countLooks(onLook: (looks: number) => unknown = () => undefined): () => number {
-      const { log } = sale.context.payments
+      const { log } = sale.context.services
       let looks = 0
       breakLog({ read: async (...key) => (await onLook((looks += 1)), log.read(...key)) })
       return () => looks
@@ -434,7 +434,7 @@ describe('a sale', () => {
     })
 
     it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
-      const { log } = sale.context.payments
+      const { log } = sale.context.services
       const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       repair()
@@ -495,12 +495,12 @@ describe('a sale', () => {
       sale.script.nonceState = async () => used(payment)
       expect(await sale.lookup(payment)).to.deep.equal(elsewhere[0])
       expect(elsewhere.map(summarize)).to.deep.equal(['answer'])
-      expect(await listUnrecorded(sale.context.payments.log)).to.deep.equal([])
+      expect(await listUnrecorded(sale.context.services.log)).to.deep.equal([])
       expect(sale.count('settle')).to.equal(1)
     })
 
   it('leaves the settlement to another process that started the same attempt', async () => {
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     sale.script.settle = timeOut
     await sale.lookup(payment)
     passSeconds(SECONDS_APART)
@@ -540,7 +540,7 @@ describe('a sale', () => {
   })
 
   it('replays the record of another process that claimed the payment first', async () => {
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     const identity = identityOf(payment)
     sale.script.verify = async () => {
       await log.claim(makeRecord({ identity, payment_hash: 'f'.repeat(64) }))

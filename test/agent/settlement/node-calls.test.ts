@@ -39,7 +39,7 @@ describe('the calls to the node', () => {
     }
     const nodes = Array.from({ length: count }, () => counted)
     const chain = readChainWith(nodes, { chainId: ledger.chainId, now: sale.now })
-    sale.context.payments = { ...sale.context.payments, chain }
+    sale.context.services = { ...sale.context.services, chain }
   }
 
   /** Puts the transfer into the next block. */
@@ -55,7 +55,7 @@ describe('the calls to the node', () => {
 
   function openReconciler() {
     return startReconciler({
-      payments: sale.context.payments,
+      services: sale.context.services,
       timer: () => () => undefined,
       runExclusively: (_key, work) => work(),
     })
@@ -72,7 +72,7 @@ describe('the calls to the node', () => {
     clock += FINAL_MS
     const reconciler = openReconciler()
     await reconciler.reconcileDue()
-    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
+    expect(await openIdentities(sale.context.services.log)).to.deep.equal([])
     // Final block and newest block, then the use of the nonce, the transfer, and whether its block is final.
     expect(takeCalls()).to.equal(2 + 3)
     await reconciler.stop()

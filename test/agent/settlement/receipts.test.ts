@@ -19,7 +19,7 @@ const LOOKUP: NamedOperation = { operation: 'lookup', input: { company_number: '
 describe('the receipt of a record', () => {
   const sale = useSale()
 
-  const services = () => sale.context.payments
+  const services = () => sale.context.services
   const headerOf = (outcome: Outcome) => {
     if (outcome.kind !== 'answer') expect.fail(`the outcome is ${JSON.stringify(outcome)}`)
     return outcome.paymentResponse

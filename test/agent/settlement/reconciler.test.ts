@@ -32,7 +32,7 @@ describe('the reconciler', () => {
     waiting = []
     sale = await SaleHarness.open()
     sale.now = () => new Date(clock)
-    sale.context.payments.monotonic = () => clock + setBackMs
+    sale.context.services.monotonic = () => clock + setBackMs
     payment = await signedPayment()
     identity = paymentIdentity(payment as never)
   })
@@ -46,7 +46,7 @@ describe('the reconciler', () => {
     clock -= milliseconds
     setBackMs += milliseconds
   }
-  const read = async () => sale.context.payments.log.read(identity)
+  const read = async () => sale.context.services.log.read(identity)
   const state = async () => (await read())?.state
   const calls = (name: string) => sale.calls.filter((each) => each === name).length
   const setNonce = (found: NonceState) => void (sale.script.nonceState = async () => found)
@@ -70,7 +70,7 @@ describe('the reconciler', () => {
 
   function open() {
     reconciler = startReconciler({
-      payments: sale.context.payments,
+      services: sale.context.services,
       timer(callback) {
         waiting.push(callback)
         return () => void (waiting = waiting.filter((each) => each !== callback))
@@ -97,7 +97,7 @@ describe('the reconciler', () => {
     const updated_at = new Date(clock).toISOString()
     const prepared_at = new Date(clock - 10 * SECOND_MS).toISOString()
     const record = { ...makeRecord({}), identity, payment, prepared_at, updated_at, state: held }
-    await storeRecord(sale.context.payments.log, { ...record, ...change })
+    await storeRecord(sale.context.services.log, { ...record, ...change })
   }
 
   const passDelay = () => (clock += 13 * SECOND_MS)
@@ -139,7 +139,7 @@ describe('the reconciler', () => {
     const record = await read()
     expect(record?.state).to.equal('confirmed')
     expect(decodePaymentResponseHeader(record?.payment_response ?? '').transaction).to.equal(OTHER_TRANSACTION)
-    expect(await openIdentities(sale.context.payments.log)).to.deep.equal([])
+    expect(await openIdentities(sale.context.services.log)).to.deep.equal([])
   })
 
   for (const [name, seconds] of [
@@ -184,7 +184,7 @@ describe('the reconciler', () => {
     sale.script.hasFailed = async (transaction) => failed.push(transaction) > 0
     await open().reconcileDue()
     expect([await state(), calls('settle'), failed[0]]).to.deep.equal(['unknown', 2, TRANSACTION])
-    expect(await listDoubts(sale.context.payments.log)).to.deep.equal([{ facilitator: 'sandbox', identity }])
+    expect(await listDoubts(sale.context.services.log)).to.deep.equal([{ facilitator: 'sandbox', identity }])
     clock += 2 * SECOND_MS
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     setNonce(paid(false))
@@ -223,14 +223,14 @@ describe('the reconciler', () => {
       const answered = await sellFor(160)
       expect(answered.at(-1)).to.be.at.most(80)
       expect(answered).to.have.length.at.most(21)
-      expect(await listDoubts(sale.context.payments.log)).to.have.length.at.least(1)
+      expect(await listDoubts(sale.context.services.log)).to.have.length.at.least(1)
       // The other processes read the doubts as well.
       await sale.restart()
       expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
     })
 
     it('waits for the chain until the missing payments are there, and for ever after one that is void', async () => {
-      const { log, doubts } = sale.context.payments
+      const { log, doubts } = sale.context.services
       await sale.lookup(payment)
       await doubts.note({ identity })
       expect((await sale.lookup(await signedPayment())).kind).to.equal('refused')
@@ -316,11 +316,11 @@ describe('the reconciler', () => {
 
   /** Gives the service two nodes, each of which shows its own state of the nonce. */
   function useNodes(...shown: [() => NonceState, () => NonceState]): void {
-    const { payments } = sale.context
-    const { chain } = payments
+    const { services } = sale.context
+    const { chain } = services
     const ask = (node: number) => setNonce((shown[node] as () => NonceState)())
-    sale.context.payments = {
-      ...payments,
+    sale.context.services = {
+      ...services,
       chain: {
         ...chain,
         nodeCount: 2,
@@ -392,13 +392,13 @@ describe('the reconciler', () => {
 
   it('reports a corrupt record and reconciles the others', async () => {
     await claim('unknown')
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     await log.claim(makeRecord({ identity: 'a-damaged-one', state: 'unknown' }))
     const damaged: typeof log.read = async (key) => {
       if (key === 'a-damaged-one') throw new Error('damaged')
       return log.read(key)
     }
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { read: damaged }) }
+    sale.context.services = { ...sale.context.services, log: replaceMethods(log, { read: damaged }) }
     setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
@@ -407,7 +407,7 @@ describe('the reconciler', () => {
   })
 
   it('shows that the open records cannot be read, until they can', async () => {
-    const { log } = sale.context.payments
+    const { log } = sale.context.services
     const list = log.list.bind(log)
     log.list = () => Promise.reject(new Error('down'))
     await open().reconcileDue()
@@ -427,13 +427,13 @@ describe('the reconciler', () => {
   it('reconciles the others if one payment of an observation cannot be observed', async () => {
     const nonce = `0x${'5'.repeat(64)}`
     await claim('unknown')
-    const { log, chain } = sale.context.payments
+    const { log, chain } = sale.context.services
     await log.claim(makeRecord({ identity: 'not-observed', payment_hash: 'other', nonce, state: 'unknown' }))
     const observe: typeof chain.observe = async (payments, options) => {
       if (payments.some((each) => each.nonce === nonce)) throw new Error('no block')
       return chain.observe(payments, options)
     }
-    sale.context.payments = { ...sale.context.payments, chain: replaceMethods(chain, { observe }) }
+    sale.context.services = { ...sale.context.services, chain: replaceMethods(chain, { observe }) }
     setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
@@ -443,7 +443,7 @@ describe('the reconciler', () => {
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
     setNonce(free())
-    const key = (await sale.context.payments.log.read(identity))?.payment_hash ?? ''
+    const key = (await sale.context.services.log.read(identity))?.payment_hash ?? ''
     const turn = await sale.context.paymentMutex.enter(key)
     await open().reconcileDue()
     expect(await state()).to.equal('unknown')
@@ -487,8 +487,8 @@ describe('the reconciler', () => {
 
   it('observes a hundred records a second at most, so each of many records later', async () => {
     const count = async () => new Map([['settled', 30_000]] as const)
-    const { log } = sale.context.payments
-    sale.context.payments = { ...sale.context.payments, log: replaceMethods(log, { count }) }
+    const { log } = sale.context.services
+    sale.context.services = { ...sale.context.services, log: replaceMethods(log, { count }) }
     expect(await observedAfter()).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 300, 455])
   })
 

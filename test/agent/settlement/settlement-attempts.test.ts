@@ -32,7 +32,7 @@ describe('the settlements of an unknown payment', () => {
     })
 
     const setTime = (milliseconds: number) => (sale.now = () => new Date(start + milliseconds))
-    const stored = async () => (await sale.context.payments.log.read(record.identity)) ?? expect.fail('no record')
+    const stored = async () => (await sale.context.services.log.read(record.identity)) ?? expect.fail('no record')
 
     it('[5.7.11] wait 5, 10, 20 and then 30 seconds, also after a restart and for the reconciler', async () => {
       let time = 0
@@ -44,7 +44,7 @@ describe('the settlements of an unknown payment', () => {
           await sale.restart()
           setTime(milliseconds)
           if (index % 2 === 0) await sale.lookup(payment)
-          else await reconcile(sale.context.payments, await stored(), { cause: 'reconciler' })
+          else await reconcile(sale.context.services, await stored(), { cause: 'reconciler' })
           expect(sale.count('settle'), `at ${milliseconds} ms`).to.equal(settlements)
         }
         time += seconds * 1000
@@ -61,7 +61,7 @@ describe('the settlements of an unknown payment', () => {
       for (let seconds = 30; seconds < 3_600; seconds += 30) {
         await sale.restart()
         setTime(seconds * 1000)
-        await reconcile(sale.context.payments, await stored(), { cause: 'reconciler' })
+        await reconcile(sale.context.services, await stored(), { cause: 'reconciler' })
         if (seconds >= 360) {
           expect(sale.count('settle'), `by the reconciler after ${seconds} s`).to.equal(last)
           setTime((seconds + 2) * 1000)
@@ -206,8 +206,8 @@ describe('the settlements of an unknown payment', () => {
       })
 
       it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {
-        const record = await sale.context.payments.log.read(paymentIdentity(payment as never))
-        await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
+        const record = await sale.context.services.log.read(paymentIdentity(payment as never))
+        await reconcile(sale.context.services, record ?? expect.fail('no record'), { cause: 'reconciler' })
         expect(codeOf(await sale.lookup(payment))).to.equal('answer')
         expect(sale.calls).to.deep.equal(['nonceState'])
       })

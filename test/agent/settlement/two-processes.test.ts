@@ -61,11 +61,11 @@ describe('[5.6.2, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
 
   /** A process that shares the response log, and nothing else. */
   function openProcess(): SaleContext {
-    const { payments, ...rest } = sale.context
+    const { services, ...rest } = sale.context
     return {
       ...rest,
       paymentMutex: new KeyedMutex(),
-      payments: { ...payments, recentAttempts: new RecentAttempts(payments) },
+      services: { ...services, recentAttempts: new RecentAttempts(services) },
     }
   }
 

@@ -47,7 +47,7 @@ describe('[5.7.3, 5.7.20] a success whose transfer a node does not show', () => 
     }
     const nodes = Array.from({ length: count }, () => counted)
     const chain = readChainWith(nodes, { chainId: ledger.chainId, now: sale.now })
-    sale.context.payments = { ...sale.context.payments, chain }
+    sale.context.services = { ...sale.context.services, chain }
   }
 
   const sign = () => signedPayment({ authorization: { validBefore: String(Math.floor(clock / SECOND_MS) + 300) } })
@@ -76,7 +76,7 @@ describe('[5.7.3, 5.7.20] a success whose transfer a node does not show', () => 
     const codes = await sellAt(...Array.from({ length: 20 }, (_, index) => 4 * index))
     expect(codes.filter((code) => code === 'answer')).to.have.length(2)
     // The reconciler has noted none yet.
-    expect(await listDoubts(sale.context.payments.log)).to.deep.equal([])
+    expect(await listDoubts(sale.context.services.log)).to.deep.equal([])
   })
 
   it('ends the doubt by itself when the node shows it, and no sale is refused with 402 meanwhile', async () => {
@@ -117,7 +117,7 @@ describe('[5.7.3, 5.7.20] a success whose transfer a node does not show', () => 
   })
 
   it('is about its facilitator only, and of each node by its own blocks', () => {
-    const { unseen } = sale.context.payments.doubts
+    const { unseen } = sale.context.services.doubts
     const record = { identity: 'one', payment: { payload: { authorization: { from: '0x1', nonce: '0x2' } } } }
     unseen.add({ ...record, requirements: { asset: '0x3' } } as never, 'liar')
     const note = (node: number, number: bigint, isNonceUsed = false) =>

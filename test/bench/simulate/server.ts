@@ -76,7 +76,7 @@ export class SimulatedServer {
       terms: TERMS,
       catalog: { current: () => datasetAt(sim.now), retrieval: () => datasetAt(sim.now) },
       journal: noJournal,
-      payments: {
+      services: {
         log: opened,
         claims: new OwnerClaims(),
         facilitator: facilitator.client(owner, invariants),
@@ -98,7 +98,7 @@ export class SimulatedServer {
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
     startReconciler({
-      payments: seller.payments,
+      services: seller.services,
       timer,
       // The same condition as in agent/service.
       runExclusively: async (key, work) => {

@@ -37,12 +37,12 @@ describe('the limit of sales of a process', () => {
 
   it('[6.2.6] does not count a payment that could not be stored', async () => {
     await sale.restart(1)
-    const { payments } = sale.context
-    const { log } = payments
-    payments.log = replaceMethods(log, { claim: () => Promise.reject(new Error('the disk is full')) })
+    const { services } = sale.context
+    const { log } = services
+    services.log = replaceMethods(log, { claim: () => Promise.reject(new Error('the disk is full')) })
     const [payment] = await paymentsOf(1)
     expect(codeOf(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-    payments.log = log
+    services.log = log
     expect(codeOf(await sale.lookup(payment))).to.equal('answer')
   })
 

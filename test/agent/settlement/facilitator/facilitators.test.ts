@@ -114,10 +114,10 @@ describe('[5.8.1] several facilitators', () => {
     const report = (event: string, cause: unknown) => void reports.push(`${event} ${describeCause(cause).error}`)
     const urls = chosen.map(({ server }) => server.url).join(', ')
     const facilitator = openRemoteFacilitators(remotes({ FACILITATOR: urls }), report)
-    sale.context = { ...sale.context, payments: { ...sale.context.payments, facilitator, report } }
+    sale.context = { ...sale.context, services: { ...sale.context.services, facilitator, report } }
   }
 
-  const recorded = async () => (await recordsOf(sale.context.payments.log)).map(({ facilitator }) => facilitator)
+  const recorded = async () => (await recordsOf(sale.context.services.log)).map(({ facilitator }) => facilitator)
 
   it('the first one verifies and settles', async () => {
     expect(codeOf(await sale.lookup(await signedPayment()))).to.equal('answer')

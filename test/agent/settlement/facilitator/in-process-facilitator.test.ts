@@ -153,7 +153,7 @@ describe('[5.7.6] a transfer that the token reverts', function () {
   }
 
   function afterVerification(change: () => unknown): void {
-    const { facilitator } = place.sale.context.payments
+    const { facilitator } = place.sale.context.services
     const verify = facilitator.verify.bind(facilitator)
     facilitator.verify = async (...call) => {
       const reply = await verify(...call)
