@@ -2,7 +2,7 @@
  * Step 10: counts the sale, and stores the answer and the intent to settle. The facilitator is asked to settle only
  * after that.
  */
-import type { OwnerClaims } from '../../store/log/owner.ts'
+import type { LogOwnership } from '../../store/log/owner.ts'
 import { endsLate, type CheckedPayment } from '../payment/payment-checks.ts'
 import { NEW_LEASE } from '../settlement/recent-attempts.ts'
 import type { SettlementServices } from '../settlement/services.ts'
@@ -17,7 +17,7 @@ interface Sale {
 
 /** A claim. `noteRefusal` gives back the sale of a payment that was refused. */
 type CountedClaim =
-  (Awaited<ReturnType<OwnerClaims['claim']>> & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
+  (Awaited<ReturnType<LogOwnership['claim']>> & { noteRefusal: () => void }) | { kind: 'full'; waitMs: number }
 
 export async function countAndStore({ sales, services }: SaleContext, sale: Sale): Promise<CountedClaim> {
   // Beyond the lifetime of the quote, the buyer can still let a refused payment be settled.
@@ -34,11 +34,11 @@ export async function countAndStore({ sales, services }: SaleContext, sale: Sale
   }
 }
 
-function storeClaim({ log, claims, now }: SettlementServices, sale: Sale) {
+function storeClaim({ log, ownership, now }: SettlementServices, sale: Sale) {
   const { checked, verified, prepared } = sale
   const time = now().toISOString()
   const { anchor } = verified.start.observation
-  return claims.claim(log, {
+  return ownership.claim(log, {
     identity: checked.identity,
     ...(checked.id !== undefined && { payment_id: checked.id }),
     ...checked.bind(),

@@ -72,14 +72,13 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
       report: () => undefined,
     })
     const payTo = config.payTo ?? accounts.receiver
-    const register = (agentUri: string) => registerAgent({ url: chain.url, owner: payTo, agentUri })
     return {
       externals: {
         facilitator,
         settlementsLeft: () => facilitator.settlementsLeft(),
         chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
-        register,
+        registerAgent: (agentUri: string) => registerAgent({ url: chain.url, owner: payTo, agentUri }),
         sandboxAccount: {
           address: accounts.buyer.address,
           sign: (message: TransferAuthorization) => signTransfer(accounts.buyer, message),

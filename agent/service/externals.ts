@@ -25,7 +25,7 @@ export interface Externals {
   /** Only an in-process facilitator has a relayer. */
   settlementsLeft?: () => Promise<bigint>
   /** Only in a sandbox: registers the agent in the ERC-8004 registry when no identity is configured. */
-  register?: (agentUri: string) => Promise<bigint>
+  registerAgent?: (agentUri: string) => Promise<bigint>
   /** Only in a sandbox: the account that its page pays with. */
   sandboxAccount?: NonNullable<Parameters<typeof createApp>[0]['sandboxAccount']>
 }

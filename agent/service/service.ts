@@ -4,7 +4,7 @@ import { createApp } from '../../rest-facade/app.ts'
 import { Catalog, type Dataset } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
-import { OwnerClaims, ownerOf } from '../../store/log/owner.ts'
+import { LogOwnership, ownerOf } from '../../store/log/owner.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import { openServiceKeys, checkReceiptKeys } from './card-keys.ts'
 import { agentCard } from '../transport/a2a/card.ts'
@@ -237,7 +237,7 @@ function openSettlementServices(
   const doubts = new FacilitatorDoubts({ log, monotonic })
   return {
     log,
-    claims: new OwnerClaims(),
+    ownership: new LogOwnership(),
     facilitator,
     chain,
     recentAttempts,
@@ -277,7 +277,7 @@ function runIfUnlocked(mutex: KeyedMutex) {
 /** The ERC-8004 agent of the service. Mainnet has none. */
 async function registeredAgent({ config, externals, clock }: ServiceOptions, baseUrl: string) {
   if (config.mode !== 'testnet') return undefined
-  const { chain, register } = externals
-  const agentId = config.agentId ?? (await register?.(`${baseUrl}${TESTNET_PATHS.registrationFile}`))
+  const { chain, registerAgent } = externals
+  const agentId = config.agentId ?? (await registerAgent?.(`${baseUrl}${TESTNET_PATHS.registrationFile}`))
   return agentId === undefined ? undefined : { agentId, chain, clock }
 }

@@ -1,5 +1,5 @@
 /** What the payment code uses: response log, facilitator, chain, recent attempts, doubts, clocks, timer and report. */
-import type { OwnerClaims } from '../../store/log/owner.ts'
+import type { LogOwnership } from '../../store/log/owner.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../base/runtime.ts'
 import type { Chain } from './chain/chain.ts'
@@ -10,7 +10,7 @@ import type { RecentAttempts } from './recent-attempts.ts'
 
 export interface SettlementServices {
   log: ResponseLog
-  claims: OwnerClaims
+  ownership: LogOwnership
   facilitator: Facilitator
   chain: Chain
   /** Adds the issuer and signs with the current key. */

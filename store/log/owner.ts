@@ -24,7 +24,7 @@ export const ownerOf = (log: Pick<ResponseLog, 'document'>) => log.document<LogO
 const CLAIMS_MAX = 3
 
 /** Claims payments to the owner of the log, which another process can change. */
-export class OwnerClaims {
+export class LogOwnership {
   /** As it was read last. */
   #owner: { stored: StoredDocument<LogOwner> | undefined } | undefined
 

@@ -21,7 +21,7 @@ import { RecentAttempts } from '../../agent/settlement/recent-attempts.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
 import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
-import { OwnerClaims } from '../../store/log/owner.ts'
+import { LogOwnership } from '../../store/log/owner.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { isFinal } from '../../store/log/states.ts'
 import { LmdbResponseLog } from '../../store/log/lmdb-responses.ts'
@@ -254,7 +254,7 @@ export class SaleHarness {
       journal: () => (this.#journal ??= new Journal(this.directory)),
       services: {
         log,
-        claims: new OwnerClaims(),
+        ownership: new LogOwnership(),
         facilitator,
         chain,
         recentAttempts: new RecentAttempts({ log, ...clocks }),

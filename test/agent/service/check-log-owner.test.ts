@@ -6,7 +6,7 @@ import { checkLogOwner, type AllowedChanges } from '../../../agent/service/check
 import { buildTerms } from '../../../agent/payment/terms.ts'
 import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
 import { LmdbResponseLog } from '../../../store/log/lmdb-responses.ts'
-import { OwnerClaims, ownerOf } from '../../../store/log/owner.ts'
+import { LogOwnership, ownerOf } from '../../../store/log/owner.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { makeRecord, RECEIVER } from '../../support/records.ts'
@@ -138,10 +138,10 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
         state: 'expired',
         updated_at: '2026-01-01T00:00:00.000Z',
       })
-      const running = new OwnerClaims()
+      const running = new LogOwnership()
       expect((await running.claim(log, makeRecord({ identity: 'payer/1' }))).kind).to.equal('taken')
       await check({ terms: buildTerms('testnet', OTHER_RECEIVER, OPERATIONS), allowed: { newReceiver: true } })
-      for (const claims of [running, running, new OwnerClaims()]) {
+      for (const claims of [running, running, new LogOwnership()]) {
         const failure = await claims.claim(log, makeRecord({ identity: 'payer/2' })).catch(String)
         expect(failure).to.match(/^StoreError: The receiver of the response log has changed/)
       }
@@ -150,7 +150,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
 
     it('[14.14] sells on while another process adds a receiver of earlier', async () => {
       await check()
-      const running = new OwnerClaims()
+      const running = new LogOwnership()
       await running.claim(log, makeRecord({ identity: 'payer/1' }))
       const { value, revision } = (await ownerOf(log).read())!
       await ownerOf(log).compareAndSet({ ...value, receivers: [OTHER_RECEIVER, RECEIVER] }, revision)

@@ -14,7 +14,7 @@ import { RecentAttempts } from '../../../agent/settlement/recent-attempts.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ReceiptClaims } from '../../../agent/payment/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
-import { OwnerClaims } from '../../../store/log/owner.ts'
+import { LogOwnership } from '../../../store/log/owner.ts'
 import { datasetAt } from './dataset.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { Invariants } from './invariants.ts'
@@ -78,7 +78,7 @@ export class SimulatedServer {
       journal: noJournal,
       services: {
         log: opened,
-        claims: new OwnerClaims(),
+        ownership: new LogOwnership(),
         facilitator: facilitator.client(owner, invariants),
         chain: nodes.open(owner, now),
         recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer }),
