@@ -7,7 +7,8 @@ import { readBody } from '../../../../agent/transport/http/request.ts'
 describe('the body of a request', () => {
   it('is whole if its turn comes after Node has closed the request', async () => {
     const server = createServer((request, response) => {
-      const client = { takeTurn: (work: () => void) => void request.once('close', () => setImmediate(work)) }
+      const closed = new Promise((resolve) => request.once('close', resolve))
+      const client = { takeTurn: (work: () => void) => void closed.then(() => setImmediate(work)) }
       const reading = readBody(request, { bytesMax: 10, client })
       void reading.then((body) =>
         response.end(typeof body === 'string' ? body : `read ${Buffer.from(body).toString()}`),
