@@ -58,7 +58,8 @@ export const resolve = defineOperation({
   /** Contract 4.3.1. */
   bodyBytesMax: 4096,
   prices: { mainnet: 20_000, testnet: 2_000 },
-  batchInputsMax: 100,
+  /** A resolution takes many times the time of a lookup. */
+  batchInputsMax: 25,
   toolInputsMax: 15,
   batchItem: {
     shared: { matching_version: MATCHING_VERSION, score_definition: SCORE_DEFINITION },

@@ -86,7 +86,7 @@ export function addLists(parent: Command, client: Client): void {
       'pay at most this for the list, earlier runs included; required on mainnet',
       parseAmount,
     )
-    .option('--batch', 'buy up to 100 rows with one payment')
+    .option('--batch', 'buy up to 25 names or 100 numbers with one payment')
   addPayOptions(reconcileCommand)
     .addHelpText('after', RECONCILE_HELP)
     .action((file: string, options: ReconcileOptions, command: Command) => reconcile(command, client, file, options))

@@ -141,39 +141,19 @@ export function addBatches(
 ): void {
   const unpaid = [...operations].flatMap(([key, operation]) => (rows.has(key) ? [] : [operation]))
   const added = [lookup, resolve].flatMap((definition) => {
-    const asked = unpaid.filter((each) => each.definition.name === definition.name)
-    return partsOf(asked, definition.batchInputsMax ?? 1).flatMap((part) => {
-      const parsed = parseOperation(BATCH, { operation: definition.name, inputs: part.map(({ input }) => input) })
+    const inputs = unpaid.flatMap((each) => (each.definition.name === definition.name ? [each.input] : []))
+    const size = definition.batchInputsMax ?? 1
+    return Array.from({ length: Math.ceil(inputs.length / size) }, (_, index) => {
+      const part = inputs.slice(index * size, (index + 1) * size)
+      const parsed = parseOperation(BATCH, { operation: definition.name, inputs: part })
       if (parsed.kind === 'invalid') throw new Error(`A batch cannot be made: ${parsed.fault.rule}`)
       const request = restRequest(baseUrl, parsed.operation)
       const batch: Batch = { request, items: itemsOf(parsed.operation) }
       const isRefused = refused.has(purchaseName(request))
       return isRefused ? [] : batchRows(baseUrl, batch, { state: { kind: 'unpaid' }, entry: undefined })
-    })
+    }).flat()
   })
   for (const [key, row] of added) rows.set(key, row)
-}
-
-/** Rows of the first payment if it has numbers and names, because it is judged before the others. */
-const JUDGED_PART = 25
-/** A batch has its operation and its brackets too. */
-const PART_BYTES_MAX = (BATCH.bodyBytesMax ?? 0) - 256
-
-/** The rows of each payment, whose bodies the service reads. */
-function partsOf(rows: readonly Operation[], size: number): Operation[][] {
-  const parts: Operation[][] = []
-  const encoder = new TextEncoder()
-  let bytes = Infinity
-  for (const row of rows) {
-    const added = encoder.encode(JSON.stringify(row.input)).length + 1
-    const [first] = parts
-    const most = parts.length === 1 && first?.some(isNumbered) ? Math.min(size, JUDGED_PART) : size
-    const isFull = bytes + added > PART_BYTES_MAX || parts.at(-1)?.length === most
-    bytes = isFull ? added : bytes + added
-    if (isFull) parts.push([row])
-    else parts.at(-1)?.push(row)
-  }
-  return parts
 }
 
 /** The highest amount of a payment for these rows, in micro-USDC. */

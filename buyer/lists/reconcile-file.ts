@@ -11,6 +11,7 @@ import { TableError } from '../table/table-error.ts'
 import { formOf, STREAM } from '../table/table-name.ts'
 import { SHEET_ROWS_MAX } from '../table/write-sheet.ts'
 import { toDay } from '../../base/day.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { Buy } from '../library/buy.ts'
@@ -283,7 +284,7 @@ async function approve(
     )
   if (isBatched)
     print(
-      `One payment buys up to ${resolve.batchInputsMax} rows. ` +
+      `One payment buys up to ${resolve.batchInputsMax} names or ${lookup.batchInputsMax} numbers. ` +
         'Numbers that are missing or quarantined are charged then.',
     )
   if (totalMax !== undefined && total > totalMax)

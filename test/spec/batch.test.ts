@@ -130,7 +130,7 @@ describe('a batch', () => {
     for (const [asked, amount] of [
       [looking('1'), '1000'],
       [looking(...numbers(100)), '100000'],
-      [resolving(...names(100)), '200000'],
+      [resolving(...names(25)), '50000'],
     ] as const)
       for (const ask of [rest, a2a])
         expect(quoteOf(await ask(asked))).to.deep.equal({ url: `${service.url}${BATCH}`, amount })
@@ -150,12 +150,12 @@ describe('a batch', () => {
       resolving(...names(namesMax)),
       inDays(...days(numbersMax, TODAY)),
     ]
-    const prices = [100_000n, 200_000n, 100_000n, 100_000n, 200_000n, 100_000n]
+    const prices = [100_000n, 50_000n, 100_000n, 100_000n, 50_000n, 100_000n]
     const overMcp = [50_000n, 30_000n, 50_000n, 50_000n, 30_000n, 50_000n]
     await expectCharges(service, [...prices, ...overMcp], async () => {
       for (const [ask, allowed] of [
-        [rest, most(100, 100)],
-        [a2a, most(100, 100)],
+        [rest, most(100, 25)],
+        [a2a, most(100, 25)],
         [mcp, most(50, 15)],
         [mcpAsClient, most(50, 15)],
       ] as const)
@@ -188,7 +188,7 @@ describe('a batch', () => {
     [looking().input, 'inputs must have at least one input'],
     [looking(...numbers(101)).input, 'inputs must have at most 100 inputs of lookup'],
     [inDays(...days(101)).input, 'inputs must have at most 100 inputs of as_of'],
-    [resolving(...names(101)).input, 'inputs must have at most 100 inputs of resolve'],
+    [resolving(...names(26)).input, 'inputs must have at most 25 inputs of resolve'],
     [looking('1', '2', '3', 'x', 'y').input, 'inputs[3].company_number must be 1 to 20 ASCII digits'],
     [resolving({ name: 'abc' }, {}).input, 'inputs[1]: name or company_number is required'],
     [

@@ -15,7 +15,7 @@ import { plural, toHead, toWords, usdc, withoutTechnical } from '../words.ts'
 import { offer, offerNothing } from './button.ts'
 import { reconcileCommand } from './reconcile-command.ts'
 
-/** Each hundred rows need a signature in the wallet. */
+/** Each 25 names need a signature in the wallet. */
 export const ROWS_MAX = 1_000
 /** The name of a list that is typed. */
 export const TYPED_NAME = 'List'

@@ -49,7 +49,7 @@ const NAMES = {
   operation: 'batch',
   input: {
     operation: 'resolve',
-    inputs: Array.from({ length: 100 }, (_, index) => ({ name: `Numbered Fixtur ${index}` })),
+    inputs: Array.from({ length: 25 }, (_, index) => ({ name: `Numbered Fixtur ${index}` })),
   },
 }
 

@@ -25,7 +25,7 @@ const SINGLE = '100 single lookups'
 const LOOKUPS = 100
 /** The most inputs over MCP (contract 4.11.1). */
 const TOOL_INPUTS = 50
-const RESOLVES = 100
+const RESOLVES = 25
 /** A batch costs about as much as this many single requests. */
 const WARM_UP_SHARE = 0.01
 /** Of each kind in a round. */

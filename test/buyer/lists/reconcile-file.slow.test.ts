@@ -292,7 +292,7 @@ describe('[15.11] the command client reconcile', function () {
         expect([...notes]).to.deep.equal(['company_number not read: IEV'])
       }
     })
-    expect([paid, (await purchases()).length]).to.deep.equal([3, 3])
+    expect([paid, (await purchases()).length]).to.deep.equal([12, 12])
   })
 
   it('[15.16] replaces only its own output, as it was written', async () => {

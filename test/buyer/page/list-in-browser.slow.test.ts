@@ -108,23 +108,23 @@ describe('a list in the page', () => {
   it('shows columns, faults, price and signatures before it is bought, and keeps them after a reload', async () => {
     await openList()
     expect(await go()).to.equal(false)
-    const names = Array.from({ length: 101 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
+    const names = Array.from({ length: 26 }, (_, at) => `Unknown Name Number ${at} Ltd\t`)
     const rows = ['Supplier\tCRO', '=1+1 Trading\t', '\t73,848', 'First Twin Ltd\t', 'x\t', ...names]
     await page.fill('#lines', rows.join('\n'))
     const shown = await seen('#answer', /signature/)
-    expect(shown).to.contain('105 rows: 104 to buy for 0.207 USDC, 1 not read. The wallet asks for 3 signatures.')
+    expect(shown).to.contain('30 rows: 29 to buy for 0.057 USDC, 1 not read. The wallet asks for 3 signatures.')
     expect(shown).to.match(/Row 5: name must have 3 to \d+ characters\./)
     expect(await chosen()).to.deep.equal(['Row 1', 'Supplier', 'CRO', 'not read', 'not read'])
-    expect(await go()).to.equal('Buy the list, 0.207 USDC')
+    expect(await go()).to.equal('Buy the list, 0.057 USDC')
     // With the keyboard, the select of the header keeps the focus.
     await page.focus('#answer select')
     await page.keyboard.press('ArrowUp')
-    await seen('#answer', /106 rows/)
+    await seen('#answer', /31 rows/)
     await page.keyboard.press('ArrowDown')
-    await seen('#answer', /105 rows/)
+    await seen('#answer', /30 rows/)
     await page.reload()
-    await seen('#answer', /104 to buy/)
-    expect(await service.transfersOf(() => pay().then(() => summary(/paid 0.207 USDC/)))).to.equal(3)
+    await seen('#answer', /29 to buy/)
+    expect(await service.transfersOf(() => pay().then(() => summary(/paid 0.057 USDC/)))).to.equal(3)
     const csv = await savedBy('#answer .actions button:last-of-type')
     expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\tdecision/)
     expect(csv).to.contain('=1+1 Trading')
@@ -444,12 +444,12 @@ describe('a list in the page', () => {
     let signatures = 0
     await addWallet({ eth_signTypedData_v4: () => ((signatures += 1) === 2 ? new Refusal(4001) : undefined) })
     await openList()
-    await choose('two-payments.csv', names(101))
+    await choose('two-payments.csv', names(26))
     await seen('#answer', /2 signatures/)
-    expect(await service.transfersOf(() => pay('stub').then(() => summary(/1 not bought, paid 0.2 USDC/)))).to.equal(1)
+    expect(await service.transfersOf(() => pay('stub').then(() => summary(/1 not bought, paid 0.05 USDC/)))).to.equal(1)
     await status(/^You refused in the wallet. The rows that are paid are kept.$/)
     expect(await go()).to.equal('Continue, 0.002 USDC')
-    expect(await service.transfersOf(() => pay('stub').then(() => summary(/paid 0.202 USDC/)))).to.equal(1)
+    expect(await service.transfersOf(() => pay('stub').then(() => summary(/paid 0.052 USDC/)))).to.equal(1)
     expect(await go()).to.equal(false)
   })
 
@@ -521,17 +521,17 @@ describe('a list in the page', () => {
       await page.addInitScript(HURRY)
       await addWallet({ eth_signTypedData_v4: () => void (signatures += 1) })
       await openList()
-      await choose('two-payments.csv', names(101))
+      await choose('two-payments.csv', names(26))
       await seen('#answer', /2 signatures/)
       const sent = await breakService()
       await pay('stub')
       await status(/Try 3 of 3/)
       await seen('#go', /^Continue/)
       const before = signatures
-      expect(await summary(/without an answer/)).to.match(/^101 without an answer yet, paid 0 USDC$/)
+      expect(await summary(/without an answer/)).to.match(/^26 without an answer yet, paid 0 USDC$/)
       sent.isBroken = false
       const paid = await service.transfersOf(() =>
-        pay('stub').then(() => summary(/^101 without a match, paid 0.202 USDC/)),
+        pay('stub').then(() => summary(/^26 without a match, paid 0.052 USDC/)),
       )
       // The chain has both transfers already: the service was asked, and its answers were lost.
       expect([paid, signatures]).to.deep.equal([0, before])

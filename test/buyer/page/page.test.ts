@@ -261,7 +261,7 @@ describe('the page', () => {
       for (const Origin of ['https://evil.example', 'null', `${service.url}.evil.example`])
         expectRefusal(await sign(payment, { Origin }), 'origin_not_allowed')
       const ofBuyer = authorizationTo(service.buyer.address, service.buyer.address)
-      const tooMuch = { ...payment, value: '200001' }
+      const tooMuch = { ...payment, value: '100001' }
       const tooLong = { ...payment, validBefore: String(Number(payment.validBefore) + 120) }
       const others = [ofBuyer, authorizationTo(service.payTo, service.payTo), { ...payment, value: 1 }, [], null]
       for (const wrong of [tooMuch, tooLong, ...others])

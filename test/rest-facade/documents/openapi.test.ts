@@ -100,7 +100,7 @@ describe('the OpenAPI description', () => {
         const usd = (operation: string, count = 1) => String((singleOf(operation).prices[mode] * count) / 1_000_000)
         const own =
           name === 'batch'
-            ? { mode: 'dynamic', min: usd('lookup'), max: usd('resolve', 100) }
+            ? { mode: 'dynamic', min: usd('lookup'), max: usd('lookup', 100) }
             : { mode: 'fixed', amount: usd(name) }
         const info = { price: { currency: 'USD', ...own }, protocols: [{ x402: {} }] }
         expect(paid[at]).to.deep.include({ 'x-payment-info': info, security: [] })
