@@ -105,9 +105,14 @@ export async function readKnownResult(
   if (state.kind === 'decided')
     return { kind: 'refused', code: state.code, ...(item && entry !== undefined && { purchase: entry }) }
   if (state.kind !== 'paid' || entry === undefined) return undefined
-  const { answer } = await readPurchase({ storage, name: entry })
-  const body = parseJson(answer?.body ?? '')
+  const body = await readAnswer(storage, entry)
   return item ? batchResults(item.batch, body, entry)[item.at] : toResult(operation, body, entry)
+}
+
+/** The answer of a purchase, which was checked when it was stored. */
+export async function readAnswer(storage: BuyerStorage, entry: string): Promise<unknown> {
+  const { answer } = await readPurchase({ storage, name: entry })
+  return parseJson(answer?.body ?? '')
 }
 
 /** The caller has checked that the answer has the form of the operation. */

@@ -241,7 +241,7 @@ async function decide(
 /** Buys the rows in groups, and shows the progress. */
 async function* boughtRows(
   context: CommandContext,
-  { baseUrl }: ReconcileOptions,
+  { baseUrl, folder }: ReconcileOptions,
   { list, plan, judgedColumns, buy, signal }: Run,
 ): AsyncGenerator<BoughtRow[]> {
   const showRows = showProgress(context)
@@ -256,7 +256,8 @@ async function* boughtRows(
   }
   const onBought = ({ listed }: Pick<BoughtRow, 'listed'>) => toDo.delete(listed.at) && show()
   show()
-  for await (const rows of runList(plan, { baseUrl, buy, runtime: context, signal, judgedColumns, onBought })) {
+  const run = { baseUrl, buy, runtime: context, signal, storage: folderStorage(folder), judgedColumns, onBought }
+  for await (const rows of runList(plan, run)) {
     yield rows
     for (const { listed } of rows) toDo.delete(listed.at)
     show()

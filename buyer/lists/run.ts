@@ -7,12 +7,21 @@ import { knownFrom } from '../library/outcome.ts'
 import { whenAborted } from '../library/progress.ts'
 import { PurchaseError } from '../library/purchase-error.ts'
 import { REPEAT_STATUSES } from '../library/purchase-state.ts'
+import type { BuyerStorage } from '../library/storage.ts'
 import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 import { parseJson } from '../../base/read-body.ts'
 import { addBatches, limitOfRows, planByName, type Plan, type PlannedRow } from './plan.ts'
-import { BATCH_REFUSALS, batchResults, rowKey, toResult, type Batch, type PurchasedRows } from './purchased-rows.ts'
+import {
+  BATCH_REFUSALS,
+  batchResults,
+  readAnswer,
+  rowKey,
+  toResult,
+  type Batch,
+  type PurchasedRows,
+} from './purchased-rows.ts'
 import type { ListedRow } from './list.ts'
 import { checkNumbers, type JudgedColumns } from './check-numbers.ts'
 import { askByName, isUnknownNumber, withoutNumber, type RowResult } from './rows.ts'
@@ -34,6 +43,8 @@ interface RowsOptions {
   signal?: AbortSignal
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
+  /** That of the purchases. With it, what was bought and checked once is read without another check. */
+  storage?: BuyerStorage | undefined
 }
 
 export interface BoughtRow extends Pick<PlannedRow, 'listed' | 'isChosen' | 'unknownNumber'> {
@@ -141,21 +152,42 @@ export type BuyRow = (row: RowToBuy) => Promise<RowResult>
 
 /** Returns a function that buys the answer of a row. A later call with the same row continues. */
 export function createRowBuyer(options: RowsOptions): BuyRow {
+  const { baseUrl, purchased, storage } = options
   const results = new Map<Batch, Promise<RowResult[]>>()
+  /** The entries of what was bought and checked: of batches, and of rows that are bought alone. */
+  const checked = new Map<Batch | string, string>()
+  const noteChecked = (bought: Batch | string, entry: string) => storage && checked.set(bought, entry)
+  const readChecked = async (bought: Batch | string) => {
+    const entry = checked.get(bought)
+    return storage && entry !== undefined ? { entry, answer: await readAnswer(storage, entry) } : undefined
+  }
+  const buyItems = async (batch: Batch): Promise<RowResult[]> => {
+    const read = await readChecked(batch)
+    if (read) return batchResults(batch, read.answer, read.entry)
+    return buyBatch(options, batch, (entry) => noteChecked(batch, entry))
+  }
   const resultsOf = (batch: Batch): Promise<RowResult[]> => {
-    const bought = results.get(batch) ?? buyBatch(options, batch)
+    const bought = results.get(batch) ?? buyItems(batch)
     results.delete(batch)
     results.set(batch, bought)
     const [oldest] = results.keys()
     if (oldest && results.size > BATCHES_KEPT) results.delete(oldest)
     return bought
   }
+  const buyAlone = async (key: string, operation: Operation): Promise<RowResult> => {
+    const read = await readChecked(key)
+    if (read) return toResult(operation, read.answer, read.entry)
+    const result = await buySingle(options, operation)
+    if (result.kind === 'bought' || result.kind === 'found') noteChecked(key, result.purchase)
+    return result
+  }
   return async ({ listed, operation, known, isChosen = false, unknownNumber }) => {
     if (known) return known
     if (listed.kind === 'empty') return { kind: 'empty' }
     if (!operation) return { kind: 'refused', code: resolve.inputFault }
-    const item = options.purchased?.rows.get(rowKey(options.baseUrl, operation))?.item
-    const result = item ? (await resultsOf(item.batch))[item.at] : await buySingle(options, operation)
+    const key = rowKey(baseUrl, operation)
+    const item = purchased?.rows.get(key)?.item
+    const result = item ? (await resultsOf(item.batch))[item.at] : await buyAlone(key, operation)
     if (!result) throw new Error('An answer to a batch has too few results')
     if (unknownNumber !== undefined) return withoutNumber(result)
     return result.kind === 'found' && isChosen ? { ...result, kind: 'chosen' } : result
@@ -189,10 +221,13 @@ async function buySingle({ baseUrl, buy, ...options }: RowsOptions, operation: O
  * The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one: at once if
  * nothing was signed, else by the next run, which announces them.
  */
-async function buyBatch(options: RowsOptions, batch: Batch): Promise<RowResult[]> {
+async function buyBatch(options: RowsOptions, batch: Batch, onChecked: (entry: string) => void): Promise<RowResult[]> {
   const { request, items } = batch
   const answered = await buyRequest(options.buy, request, { ...options, refusals: BATCH_REFUSALS })
-  if (answered.kind === 'bought') return batchResults(batch, answered.answer, answered.purchase)
+  if (answered.kind === 'bought') {
+    onChecked(answered.purchase)
+    return batchResults(batch, answered.answer, answered.purchase)
+  }
   const { code, isSigned } = answered
   if (isSigned) return items.map(() => ({ kind: 'refused', code }))
   return allEnded(items.map((item) => buySingle(options, item)))
