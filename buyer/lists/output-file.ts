@@ -74,7 +74,7 @@ export async function writeOutput(
   const [former, digest] = [await fileDigest(out), digestOf(bytes)]
   if (former !== before)
     throw new Error(
-      `${out} has changed during the run, and is kept. Move it, and run the same command again: what was bought is kept`,
+      `${out} has changed during the run, and was not replaced. Move it, and run the same command again, which pays nothing twice`,
     )
   const record = { list: fromOutput(options, file), sha256: former === undefined ? [digest] : [former, digest] }
   await folderStorage(folder).replace(recordName(options), `${JSON.stringify(record)}\n`)

@@ -43,15 +43,16 @@ interface RowsOptions {
   signal?: AbortSignal
   /** Whose items have or will have a payment. */
   purchased?: Pick<PurchasedRows, 'rows'>
-  /** That of the purchases. With it, what was bought and checked once is read without another check. */
-  storage?: BuyerStorage | undefined
+  /** Has the purchases. Without it, each call for a row checks the receipt of its purchase again. */
+  storage?: BuyerStorage
 }
 
 export interface BoughtRow extends Pick<PlannedRow, 'listed' | 'isChosen' | 'unknownNumber'> {
   result: RowResult
 }
 
-interface ListRunOptions extends Omit<RowsOptions, 'purchased'> {
+interface ListRunOptions extends Omit<RowsOptions, 'purchased' | 'storage'> {
+  storage: BuyerStorage
   /** If the first payments must show that the numbers are those of the companies. */
   judgedColumns: JudgedColumns | undefined
   /** Called for each row that is bought before the first group is yielded. */
@@ -154,7 +155,7 @@ export type BuyRow = (row: RowToBuy) => Promise<RowResult>
 export function createRowBuyer(options: RowsOptions): BuyRow {
   const { baseUrl, purchased, storage } = options
   const results = new Map<Batch, Promise<RowResult[]>>()
-  /** The entries of what was bought and checked: of batches, and of rows that are bought alone. */
+  /** The entries of purchases whose receipts were checked here, by their batch or by the key of their row. */
   const checked = new Map<Batch | string, string>()
   const noteChecked = (bought: Batch | string, entry: string) => storage && checked.set(bought, entry)
   const readChecked = async (bought: Batch | string) => {

@@ -80,7 +80,7 @@ export async function buyPlan(plan: Plan, { key, left, judgedColumns }: Buying):
   }
   tell()
   try {
-    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, judgedColumns })) {
+    for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, storage, judgedColumns })) {
       for (const { listed, result } of results)
         if (result.kind === 'refused') refused.set(reviewKey(listed.cells), result)
       done += results.length
