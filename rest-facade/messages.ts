@@ -26,7 +26,7 @@ export function expressMessages(isFull: (socket: Socket) => boolean) {
       return this.#isRefused
     }
 
-    /** Node sets it for CONNECT and for a request of an upgrade. It is ignored: these are answered like any other. */
+    /** Node sets it for CONNECT, and for requests that ask for another protocol. They are answered like all others. */
     set upgrade(_: boolean) {}
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}

@@ -1,6 +1,6 @@
 /**
  * Step 8: asks the chain with one call, and the facilitator whether the payment would settle. A record can be lost
- * while its payment is on chain, so a used nonce is never refused without a search. Failed checks are charged to the
+ * while its payment is on chain, so a used nonce is refused only after a search. Failed checks are charged to the
  * budget of the client, and the amount of a verified payment is reserved.
  */
 import { rateLimited, refused, refusedPayment, type PaymentRefused, type Refused } from '../operation/outcome.ts'

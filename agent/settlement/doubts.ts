@@ -1,6 +1,6 @@
 /**
  * The facilitators that reported a settlement that the chain does not show. While the log has such a payment, all
- * processes wait for the chain. The process that had the report waits a few blocks after it.
+ * processes wait for the chain. The process that got the report does so already two blocks after it.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { updateDocument } from '../../store/log/documents.ts'

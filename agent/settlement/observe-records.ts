@@ -29,7 +29,7 @@ export interface ObservedRecord {
   readNonce: () => Promise<NonceState>
 }
 
-/** What is asked about records. The transfer of a payment that awaits its refusal is tried if it is alone. */
+/** What an observation of records asks. If one alone awaits its refusal, its transfer is tried. */
 export function questionOf(records: readonly ResponseRecord[], options: ObserveOptions = {}) {
   const [first] = records
   const isTried = first && records.length === 1 && awaitsRefusal(first)

@@ -82,7 +82,7 @@ export function renderDocuments(deployment: DocumentedDeployment): Documents {
     [PAGE, renderPage(deployment, values)],
     [FREE_PATHS.apiGuide, apiGuide],
     [readablePath(FREE_PATHS.apiGuide), readableGuide],
-    // The path that the URI of the payment extension has.
+    // The URI of the payment extension has this path.
     [FREE_PATHS.page, readableGuide],
     ...others,
     ...others.map(([path, { text }]) => [readablePath(path), renderGuide(deployment, text)] as const),

@@ -22,7 +22,7 @@ export async function addRetrievals(request: {
   dataDirectory: string
   served: Retrieval | undefined
   file: Retrieval
-  /** An older file is then not added. Otherwise it is a failure. */
+  /** Whether a file older than those of the journal is left out. Otherwise it is a failure. */
   isForced?: boolean
 }): Promise<void> {
   const { dataDirectory, served, file, isForced = false } = request

@@ -1,4 +1,4 @@
-/** The limit of a body that arrives in parts. */
+/** Reading a body that arrives in parts, up to a limit of bytes. */
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { readUpTo } from '../../base/read-body.ts'

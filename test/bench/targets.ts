@@ -46,7 +46,7 @@ const PAGES_MAX = 12
 /** A batch never holds the event loop for longer. */
 const HOLD_MS_MAX = 25
 
-/** A key is answered within a frame that nobody notices. */
+/** Longer frames are noticed as a pause after a key. */
 const FRAME_MS_MAX = 200
 
 /** Milliseconds and seconds depend on the machine and its load; ratios do less. */

@@ -77,7 +77,7 @@ export async function seen(page: BrowserPage, selector: string, pattern: RegExp)
   }
 }
 
-/** A navigation ends what is evaluated. */
+/** Ignores the failure of an evaluation that a navigation has ended. */
 const ifLeft = (cause: unknown) => {
   if (!/context was destroyed|because of a navigation/.test(String(cause))) throw cause
 }

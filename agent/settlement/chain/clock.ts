@@ -7,7 +7,7 @@
 const CLOCK_DIFFERENCE_MS_MAX = 60_000
 /** By this much the local clock may have been wrong when a payment was accepted or a record was written. */
 export const CLOCK_ERROR_SECONDS_MAX = 600
-/** A block that is older than a reply by more than this shows nothing of what was true at the reply. */
+/** A block may be older than a reply by this much, and still show the state that the reply was about. */
 const REPLY_TO_BLOCK_MS_MAX = 30_000
 
 /** The time of a block, which is in seconds, as milliseconds. */

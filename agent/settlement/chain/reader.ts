@@ -88,7 +88,7 @@ async function show<Verdict>(
   return verdict === undefined ? undefined : { observation, verdict }
 }
 
-/** What the other nodes show that work and that are needed. */
+/** What the other nodes show, as far as they work and the need asks for them. */
 async function readOthers<Verdict>(
   reader: ChainReader,
   question: Question<Verdict>,
