@@ -11,6 +11,7 @@ import { setStatuses } from '../agent/command-line/exit-statuses.ts'
 import type { AddCommand, FindService } from '../agent/command-line/context.ts'
 import { toJsonSchema } from '../agent/operation/json-schema.ts'
 import {
+  inputRefusal,
   parseOperation,
   type Operation,
   type OperationDefinition,
@@ -121,7 +122,8 @@ function readOperation(
   const value = typed[field]
   const isShown = typeof value === 'string' || typeof value === 'number'
   const shown = isShown ? ` ${JSON.stringify(value).slice(0, VALUE_SHOWN_MAX)}` : ''
-  return refuse(command, `${field}${shown} ${rule}`)
+  const advice = inputRefusal(definition, parsed.fault).next === 'search' ? '; the command search finds names' : ''
+  return refuse(command, `${field}${shown} ${rule}${advice}`)
 }
 
 function addOthers(parent: Command, client: Client): void {

@@ -15,7 +15,7 @@ const NUMBER_RULE = 'must be 1 to 20 ASCII digits'
 /** `DIR` stands for the directory of the test. */
 const WRONG: [args: string[], status: number, message: RegExp][] = [
   [['lookup'], 2, /missing required argument 'number'/],
-  [['lookup', '12a'], 2, RegExp(`company_number "12a" ${NUMBER_RULE}`)],
+  [['lookup', '12a'], 2, RegExp(`company_number "12a" ${NUMBER_RULE}; the command search finds names`)],
   [['lookup', ''], 2, RegExp(`company_number "" ${NUMBER_RULE}`)],
   [['lookup', '1'.repeat(21)], 2, RegExp(`company_number "1{21}" ${NUMBER_RULE}`)],
   [['lookup', '1', '2'], 2, /too many arguments/],
