@@ -55,7 +55,7 @@ export interface Plan {
 /** What a plan buys. */
 export function describePlan({ rows, paid, open, toPay, againMax }: Plan): string {
   const counts = `${paid + open + toPay} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay`
-  const again = ` Up to ${againMax} rows whose number no company has are asked by their names too, in the same sum.`
+  const again = ` Rows whose number no company has are asked by their names too, at most ${againMax}, in the same sum.`
   return `${rows.length} rows, ${counts}.${againMax > 0 ? again : ''}`
 }
 

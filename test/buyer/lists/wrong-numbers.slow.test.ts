@@ -101,7 +101,9 @@ describe('a list with wrong company numbers', function () {
       }
       const first = await run(batch, { fetch: record })
       expect(first.code, first.stderr).to.equal(0)
-      expect(first.text).to.contain('Up to 6 rows whose number no company has are asked by their names too')
+      expect(first.text).to.contain(
+        'Rows whose number no company has are asked by their names too, at most 6, in the same sum',
+      )
       expect(first.text).to.contain('At most 0.024 USDC')
       const shown = await decisions()
       const note = `no company has the number ${UNKNOWN}`
@@ -131,7 +133,7 @@ describe('a list with wrong company numbers', function () {
     const first = await run([...named, '0.012'])
     expect([first.code, first.paid], first.stderr).to.deep.equal([0, 2])
     expect(first.text)
-      .to.contain('Up to 2 rows whose number')
+      .to.contain('too, at most 2, in the same sum')
       .and.contain(
         '4 rows have a number in the column CRO that no company has.\nThe same command asks 2 of them by their names.',
       )
