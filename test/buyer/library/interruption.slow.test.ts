@@ -31,7 +31,7 @@ describe('a signal while the service hangs', () => {
         name === 'lookup' ? 'Not charged. You can try again now.' : 'Interrupted. Paid: 0',
       )
       if (name === 'reconcile')
-        expect(child.stderr()).to.match(/^Ending, .* The same command continues, [^]*^Interrupted/m)
+        expect(child.stderr()).to.match(/^Stopping\. .* The same command continues, [^]*^Interrupted/m)
       service.closeAllConnections()
       service.close()
     })
