@@ -17,6 +17,7 @@ import {
   type MulticallParameters,
 } from 'viem'
 import { multicall } from 'viem/actions'
+import { isTimeout } from '../../base/deadline.ts'
 import { replaceInvisible } from '../../base/hidden.ts'
 import { readBlock } from '../../agent/settlement/chain/blocks.ts'
 import { isOld, toMs } from '../../agent/settlement/chain/clock.ts'
@@ -24,7 +25,6 @@ import type { Chain } from '../../agent/settlement/chain/chain.ts'
 import { MULTICALL } from '../../agent/settlement/chain/multicall.ts'
 import { RpcError, type Rpc } from '../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../agent/settlement/rpc/post-json.ts'
-import { isTimeout } from '../../agent/settlement/rpc/time-limits.ts'
 
 /** The ERC-8004 registries, at the same addresses on every test network. */
 export const REGISTRIES: { identity: Address; reputation: Address } = {

@@ -1,11 +1,11 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
 import type { Catalog } from '../../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../../store/log/responses.ts'
+import { withDeadline } from '../../../base/deadline.ts'
 import type { Timer } from '../../../base/runtime.ts'
 import type { AddressBudgets } from '../../sale/limits/address-budget.ts'
 import type { SalesLimit } from '../../sale/limits/sales-limit.ts'
 import type { WorkQueue } from '../../sale/limits/work-queue.ts'
-import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import type { CheckRunner } from '../checks/runner.ts'
 import type { ServiceMetrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 /** Runs the checks of the table: once, for the command `check`, and again for a running service. */
+import { withDeadline } from '../../../base/deadline.ts'
 import type { Timer } from '../../../base/runtime.ts'
-import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { failed, labelOf, REQUEST_MS_MAX, type Finding, type Subject } from './subject.ts'
 import { checkOf, checksWith, type CheckName, type Column, type Severity } from './table.ts'
 

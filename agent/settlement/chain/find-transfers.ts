@@ -5,7 +5,7 @@
 import { pad, type Hex } from 'viem'
 import type { Rpc } from '../rpc/json-rpc.ts'
 import { parseTransfer, readLogs, TRANSFER, USED, type EventLog, type Transfer } from './event-logs.ts'
-import { isTimeout } from '../rpc/time-limits.ts'
+import { isTimeout } from '../../../base/deadline.ts'
 import { isTooWide, RangeSearch, type BlockRange } from './search-block-ranges.ts'
 import type { NonceKey } from './token.ts'
 

@@ -10,7 +10,7 @@ import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import type { TransferCall, TransferTrial } from './token.ts'
 import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
-import { isTimeout } from '../rpc/time-limits.ts'
+import { isTimeout } from '../../../base/deadline.ts'
 
 /** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300

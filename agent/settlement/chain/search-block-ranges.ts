@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import { RpcError } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
-import { isTimeout } from '../rpc/time-limits.ts'
+import { isTimeout } from '../../../base/deadline.ts'
 import { REORG_BLOCKS_MAX } from './view.ts'
 
 /** Covers the lifetime of an authorization if a block takes half a second or more. */

@@ -4,8 +4,8 @@
  * nor text of the reply. `fetch` takes several times as long (`bench perf`, row "paid lookup").
  */
 import { Agent, type Dispatcher } from 'undici'
+import { isTimeout, timeoutError } from '../../../base/deadline.ts'
 import { parseStrictJson } from '../../../base/strict-json.ts'
-import { isTimeout, timeoutError } from './time-limits.ts'
 
 /** Disables the time limits of undici, because each request has one limit for its whole duration. */
 const NO_LIMITS = { headersTimeout: 0, bodyTimeout: 0 }

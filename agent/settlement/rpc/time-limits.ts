@@ -6,10 +6,3 @@ export const NODE_MS_MAX = 5_000
 export const CALL_MS_MAX = 65_000
 /** One `verify` and one `settle` fit in a call. */
 export const FACILITATOR_MS_MAX = 30_000
-
-/** The error of work that ended because of its limit, equal to that of `AbortSignal.timeout`. */
-export const timeoutError = () => new DOMException('The time limit has passed', 'TimeoutError')
-
-export function isTimeout(cause: unknown): boolean {
-  return cause instanceof Error && cause.name === 'TimeoutError'
-}

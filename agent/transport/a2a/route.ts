@@ -4,6 +4,7 @@
  */
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { Request, RequestHandler, Response } from 'express'
+import { withDeadline } from '../../../base/deadline.ts'
 import type { Report, Timer } from '../../../base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executor.ts'
 import type { SaleRequest } from '../../sale/sale-context.ts'
@@ -15,7 +16,6 @@ import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/requ
 import { refused } from '../../operation/outcome.ts'
 import { A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
 import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
-import { withDeadline } from '../../settlement/rpc/deadline.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { agentCard } from './card.ts'
 import { readEnvelope, readSendMessage } from './envelope.ts'

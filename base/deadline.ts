@@ -1,9 +1,15 @@
 /** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
-import type { Timer } from '../../../base/runtime.ts'
-import { timeoutError } from './time-limits.ts'
+import type { Timer } from './runtime.ts'
 
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')
+
+/** The error of work that ended because of its limit, equal to that of `AbortSignal.timeout`. */
+export const timeoutError = () => new DOMException('The time limit has passed', 'TimeoutError')
+
+export function isTimeout(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'TimeoutError'
+}
 
 interface Deadline {
   timer: Timer
