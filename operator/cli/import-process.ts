@@ -37,23 +37,25 @@ export function importInProcess(options: ProcessOptions): RunImport {
       execArgv: [`--max-old-space-size=${heapMib}`],
       env,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      timeout: importMs,
+      killSignal: 'SIGKILL',
     })
     let stderr = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(0, STDERR_CHARACTERS_MAX)
     })
     const kill = () => void child.kill('SIGKILL')
-    const deadline = AbortSignal.timeout(importMs)
-    const ending = AbortSignal.any([signal, deadline])
-    ending.addEventListener('abort', kill)
-    if (ending.aborted) kill()
+    signal.addEventListener('abort', kill)
+    if (signal.aborted) kill()
     try {
       const [status, endSignal] = (await once(child, 'close')) as [number | null, string | null]
       if (status === 0) return
-      if (deadline.aborted) throw new ImportError('import_timeout', `the import took longer than ${importMs} ms`)
+      // Killed by this process, but not for a stop.
+      if (child.killed && !signal.aborted)
+        throw new ImportError('import_timeout', `the import took longer than ${importMs} ms`)
       throw failureIn(stderr, endSignal ?? `exit status ${status}`)
     } finally {
-      ending.removeEventListener('abort', kill)
+      signal.removeEventListener('abort', kill)
     }
   }
 }
