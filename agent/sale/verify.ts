@@ -74,7 +74,7 @@ async function verifyInTurn({ services, verifications }: SaleContext, checked: C
   if (!place) return refused({ code: 'overloaded' })
   const first = await verifyPayment(services, checked, client)
   const verification =
-    first.kind === 'maybe_settled' ? await search(services, checked, client, first.observation) : first
+    first.kind === 'maybe_settled' ? await findEarlierSettlement(services, checked, client, first.observation) : first
   if (verification.kind !== 'unanswered') return verification
   client.budget.refund()
   return UNAVAILABLE
@@ -133,13 +133,13 @@ async function judgeVerification(
  * Searches the logs of the token for an earlier settlement: the record can be lost, removed or in another log. The
  * chain alone decides. After a 402 without this search the client would sign a second payment.
  */
-async function search(
+async function findEarlierSettlement(
   services: SettlementServices,
   { payment, requirements }: CheckedPayment,
   client: Client,
   observation: Observation,
 ): Promise<NotVerified | typeof UNANSWERED> {
-  const limited = client.budget.spend(WEIGHTS.search)
+  const limited = client.budget.spend(WEIGHTS.logSearch)
   if (limited) return limited
   const { authorization } = payment.payload
   const from = { time: earliestSettlement(authorization, observation) }

@@ -8,10 +8,10 @@ import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
 /**
  * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a
- * further call, and `search` a search of logs with several calls. A `guess` is a payload that differs from the recorded
- * one of its payment.
+ * further call, and `logSearch` a search of logs with several calls. A `guess` is a payload that differs from the
+ * recorded one of its payment.
  */
-export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, search: 25 } as const
+export const WEIGHTS = { request: 1, payment: 5, guess: 25, remoteCall: 5, logSearch: 25 } as const
 
 /** Sales of one address that are in progress. A client that buys in parallel sends fewer. */
 export const REQUESTS_IN_PROGRESS_MAX = 64

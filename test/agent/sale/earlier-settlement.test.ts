@@ -154,7 +154,7 @@ describe('[5.7.12] a payment without a record', () => {
     beforeEach(() => {
       const frozen = new Date()
       sale.now = () => frozen
-      sale.budgetOf(2 * (WEIGHTS.payment + WEIGHTS.search))
+      sale.budgetOf(2 * (WEIGHTS.payment + WEIGHTS.logSearch))
     })
 
     it('is searched twice for an address, and still for another address', async () => {
