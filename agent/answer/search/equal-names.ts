@@ -25,24 +25,24 @@ export function findEqualNames(
   register: Register,
   query: QueryName,
   names: readonly ParsedName[],
-  { accepts, budgets }: { accepts: (name: number) => boolean; budgets: QueryBudgets },
+  { accepts, budgets }: { accepts: (position: number) => boolean; budgets: QueryBudgets },
 ): ReadonlyMap<number, EqualName> {
   const equal = new Map<number, EqualName>()
-  const add = (name: number, exactOf: (legalName: string) => EqualName['exact'] | undefined) => {
-    if (!accepts(name) || !budgets.records.take(1)) return
-    const company = readCompany(register, name)
+  const add = (position: number, exactOf: (legalName: string) => EqualName['exact'] | undefined) => {
+    if (!accepts(position) || !budgets.records.take(1)) return
+    const company = readCompany(register, position)
     const exact = exactOf(company.legal_name)
-    if (exact !== undefined) equal.set(name, { company, exact })
+    if (exact !== undefined) equal.set(position, { company, exact })
   }
-  for (const name of new Set(names.flatMap(({ core }) => register.names.findExact(core))))
-    add(name, (legalName) => exactMatchType(query, legalName, names))
+  for (const position of new Set(names.flatMap(({ core }) => register.names.findExact(core))))
+    add(position, (legalName) => exactMatchType(query, legalName, names))
   if (equal.size > 0) return equal
   for (const each of names) {
-    const [name, ...others] = withOtherWords(each.core)
+    const [position, ...others] = withOtherWords(each.core)
       .flatMap((words) => register.names.findExact(words))
       .filter((found) => found !== register.withheld)
-    if (name !== undefined && others.length === 0)
-      add(name, (legalName) => (hasSameForm(each, parseName(legalName)) ? 'relaxed_name' : undefined))
+    if (position !== undefined && others.length === 0)
+      add(position, (legalName) => (hasSameForm(each, parseName(legalName)) ? 'relaxed_name' : undefined))
   }
   return equal
 }
@@ -69,7 +69,7 @@ export function findNamesWithLetters({ names, withheld }: Register, query: Query
     // In a name without spaces, "and" is not a word.
     return core.length === 1 ? [key, key.replace('and', '')] : [key]
   })
-  const others = (key: string) => names.findJoined(key).filter((name) => name !== withheld)
+  const others = (key: string) => names.findJoined(key).filter((position) => position !== withheld)
   return new Set([...new Set(keys)].flatMap((key) => others(key).slice(0, SAME_LETTERS_MAX)))
 }
 
@@ -84,10 +84,10 @@ export function findSiblings(
 ): number[] {
   const words = core.map((word) => names.dictionary.find(word) ?? -1)
   if (text.length === 0 || words.includes(-1)) return []
-  return Array.from(namesWithAll(names, [...new Set(words)], budget) ?? []).filter((name) => {
-    const all = names.words(name)
-    if (name === withheld || all.length <= words.length || words.some((word, at) => all[at] !== word)) return false
-    const more = withoutLeadingForm(names.texts(name).slice(core.length), suffix)
+  return Array.from(namesWithAll(names, [...new Set(words)], budget) ?? []).filter((position) => {
+    const all = names.words(position)
+    if (position === withheld || all.length <= words.length || words.some((word, at) => all[at] !== word)) return false
+    const more = withoutLeadingForm(names.texts(position).slice(core.length), suffix)
     const isRun = ` ${text.join(' ')} `.includes(` ${more.join(' ')} `)
     return more.length > 0 && (isRun || (more.length === 1 && text.some((word) => equivalentsOf(word).has(more[0]!))))
   })

@@ -97,15 +97,17 @@ function isExplained(
 /** A name with a legal form, or of the register. "Previously Mary Murphy" can be said of a person. */
 function isFormerName({ names, withheld }: Register, written: string): boolean {
   const { core, suffix } = parseName(written)
-  return core.length > 0 && (suffix !== '' || names.findExact(core).some((name) => name !== withheld))
+  return core.length > 0 && (suffix !== '' || names.findExact(core).some((position) => position !== withheld))
 }
 
 /** Whether a domain is the name of no other company of the register. */
 function mayBeDomainOf({ names, withheld }: Register, { company_number: own }: Company, domain: string): boolean {
   const { core } = splitAttachedSuffix({ core: [domain], suffix: '' })
   const keys = [domain, core.join('')].flatMap((key) => [key, key.replace('and', ''), key.replaceAll('and', '')])
-  const found = keys.flatMap((key) => (key === '' ? [] : names.findJoined(key))).filter((name) => name !== withheld)
-  return found.length === 0 || found.some((name) => names.companyNumber(name) === own)
+  const found = keys
+    .flatMap((key) => (key === '' ? [] : names.findJoined(key)))
+    .filter((position) => position !== withheld)
+  return found.length === 0 || found.some((position) => names.companyNumber(position) === own)
 }
 
 /**

@@ -157,8 +157,8 @@ function addBeginning(
     const found = search.register.names.findExact(words.slice(0, count)).filter(search.accepts)
     const around = found.length === 0 ? undefined : textBehind(count)
     if (around === undefined) continue
-    const companies = found.flatMap((name) =>
-      search.budgets.records.take(1) ? [readCompany(search.register, name)] : [],
+    const companies = found.flatMap((position) =>
+      search.budgets.records.take(1) ? [readCompany(search.register, position)] : [],
     )
     const explanation = explainFor(search, companies, around)
     if (explanation === 'none') continue
@@ -257,18 +257,18 @@ function addSimilarNames(
   const options = { suffix, isDoubtful, budget: budgets.pairs, isLenient: !isSearch }
   const measure = similarityMeasure(names, nameQuery, options)
   const isCompletable = completionCheck(names, nameQuery)
-  const similarityOf = (name: number, bound: number) => {
-    if (bound < similarityMin && !isCompletable(name)) return 0
-    const { similarity } = measure(name)
+  const similarityOf = (position: number, bound: number) => {
+    if (bound < similarityMin && !isCompletable(position)) return 0
+    const { similarity } = measure(position)
     return similarity < similarityMin ? 0 : scale(similarity)
   }
   const highestOf = isSearch ? scale : (bound: number) => Math.max(bound, UNCERTAIN_MAX)
   return scoreCandidates(search, pool, { similarityOf, highestOf })
 }
 
-function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {
+function statusFilter(names: NameIndex, status: string | undefined): (position: number) => boolean {
   if (status === undefined) return () => true
   const wanted = foldStatus(status)
   const accepted = names.statuses.map((each) => each !== null && foldStatus(each) === wanted)
-  return (name) => accepted[names.statusOf(name)] ?? false
+  return (position) => accepted[names.statusOf(position)] ?? false
 }

@@ -11,8 +11,8 @@ export interface Register {
 }
 
 /** The index and the snapshot are built from the same records, so a missing record is a defect. */
-export function readCompany({ snapshot, names }: Register, name: number): Company {
-  const entry = snapshot.find(names.companyNumber(name))
+export function readCompany({ snapshot, names }: Register, position: number): Company {
+  const entry = snapshot.find(names.companyNumber(position))
   if (entry === undefined || entry === 'quarantined') throw new Error('The name index does not fit its snapshot')
   return entry
 }

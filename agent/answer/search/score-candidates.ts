@@ -15,14 +15,14 @@ export interface Search {
   isSearch: boolean
   budgets: QueryBudgets
   top: TopCandidates
-  /** The names that have been scored. Each is scored once. */
+  /** The positions of the names that have been scored. Each is scored once. */
   scored: Set<number>
-  accepts: (name: number) => boolean
+  accepts: (position: number) => boolean
 }
 
 interface Scale {
   /** The similarity of a name with this bound; 0 if it is not a candidate. */
-  similarityOf: (name: number, bound: number) => number
+  similarityOf: (position: number, bound: number) => number
   /** The highest similarity of a name with this bound. */
   highestOf: (bound: number) => number
 }
@@ -34,23 +34,23 @@ export function scoreCandidates(
   { similarityOf, highestOf }: Scale,
 ): boolean {
   const { register, query, budgets, top } = search
-  const found: { name: number; similarity: number; score: number }[] = []
+  const found: { position: number; similarity: number; score: number }[] = []
   // The best scores before records are read. Evidence only adds to a score, so the last of ten is never too high.
   let best = top.candidates().map(({ score }) => score)
-  for (const [at, name] of pool.names.entries()) {
+  for (const [at, position] of pool.names.entries()) {
     if (highestScore(search, highestOf(pool.bounds[at]!)) < (best[CANDIDATES_MAX - 1] ?? 0)) break
-    const similarity = similarityOf(name, pool.bounds[at]!)
+    const similarity = similarityOf(position, pool.bounds[at]!)
     if (budgets.pairs.isExceeded) break
     if (similarity === 0) continue
     const score = nameScore('fuzzy_name', similarity)
-    found.push({ name, similarity, score })
+    found.push({ position, similarity, score })
     best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
-    search.scored.add(name)
+    search.scored.add(position)
   }
-  found.sort((one, other) => other.score - one.score || one.name - other.name)
-  for (const { name, similarity } of found) {
+  found.sort((one, other) => other.score - one.score || one.position - other.position)
+  for (const { position, similarity } of found) {
     if (!top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
-    top.add(buildCandidate(readCompany(register, name), query, { matchType: 'fuzzy_name', similarity }))
+    top.add(buildCandidate(readCompany(register, position), query, { matchType: 'fuzzy_name', similarity }))
   }
   return pool.excludedBound > 0 && top.canEnter(highestScore(search, highestOf(pool.excludedBound)))
 }

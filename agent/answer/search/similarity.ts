@@ -46,7 +46,7 @@ interface MeasureOptions {
   suffix: string
   budget: OperationBudget
   /** Whether the query can mean another company than a similar one. */
-  isDoubtful?: ((name: number) => boolean) | undefined
+  isDoubtful?: ((position: number) => boolean) | undefined
   /** Whether cut words count, and words before a whole name count less (contract 12.22). Such names are doubtful. */
   isLenient?: boolean
 }
@@ -59,15 +59,15 @@ export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
   { suffix, budget, isDoubtful = () => false, isLenient = false }: MeasureOptions,
-): (name: number) => NameSimilarity {
+): (position: number) => NameSimilarity {
   const targets = findPairTargets(query)
   const cutTerms = isLenient ? listCutTerms(query) : []
-  return (name) => {
-    const words = index.words(name)
+  return (position) => {
+    const words = index.words(position)
     const possible = listPairs(index, query, { targets, words })
     budget.take(words.length * (1 + query.splits.length + possible.length))
     const whole = choosePairs(possible)
-    const weights = query.totalWeight + index.nameWeights[name]!
+    const weights = query.totalWeight + index.nameWeights[position]!
     const hasCut = isLenient && overlap(whole) >= LENIENT_MIN * weights
     const pairs = hasCut ? choosePairs(listCutPairs(index, query, { cutTerms, words }), whole) : whole
     let paired = 0
@@ -90,13 +90,13 @@ export function similarityMeasure(
       (overlap(pairs) / (weights - unpairedWeight / 2)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
-      suffixFactor(suffix, index.suffixOf(name))
+      suffixFactor(suffix, index.suffixOf(position))
     const isUncertain = () =>
       similarity > UNCERTAIN_FROM &&
       (pairs.length > whole.length ||
         unpairedWeight > 0 ||
         pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words })) ||
-        isDoubtful(name))
+        isDoubtful(position))
     return {
       similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
       isQueryCovered,
@@ -163,11 +163,11 @@ function isLonger({ dictionary }: NameIndex, word: number, beginning: string): b
 }
 
 /** Whether a name can become similar by cut words or by words before it. The check costs far less than the measure. */
-export function completionCheck(index: NameIndex, query: NameQuery): (name: number) => boolean {
+export function completionCheck(index: NameIndex, query: NameQuery): (position: number) => boolean {
   const known = new Set(query.terms.flatMap(({ similar }) => similar.map(({ word }) => word)))
   const cut = listCutTerms(query).map(({ first }) => query.words[first]!)
-  return (name) => {
-    const words = index.words(name)
+  return (position) => {
+    const words = index.words(position)
     return (
       words.every((word) => known.has(word)) || words.some((word) => cut.some((each) => isLonger(index, word, each)))
     )
@@ -297,11 +297,11 @@ export function containedMeasure(
   index: NameIndex,
   { query, factor, runs }: ContainedWords,
   options: MeasureOptions,
-): (name: number) => number {
+): (position: number) => number {
   const measure = similarityMeasure(index, query, options)
-  return (name) => {
-    const { similarity, isQueryCovered, isLiteral } = measure(name)
-    if (!isQueryCovered || !runs.every((run) => index.hasRun(name, run))) return 0
+  return (position) => {
+    const { similarity, isQueryCovered, isLiteral } = measure(position)
+    if (!isQueryCovered || !runs.every((run) => index.hasRun(position, run))) return 0
     return inRange(isLiteral && factor === 1 ? RANGES.written : RANGES.otherNotation, factor * similarity)
   }
 }
