@@ -35,7 +35,7 @@ describe('a purchase in the page', () => {
     }),
   )
   const { service, page, open, openBeside, ask, pay, sold, seen, status } = used
-  const { click, fill, savedBy, holdRequests, addWallet } = used
+  const { click, savedBy, holdRequests, addWallet } = used
   const OPERATIONS: [url: string, shown: RegExp][] = [
     [
       '/?operation=lookup&company_number=73848',
@@ -49,26 +49,23 @@ describe('a purchase in the page', () => {
       '/?operation=resolve&name=Plain+Fixture+Ltd',
       /!.This is the company, but note: Dissolved since[^]*PLAIN FIXTURE LIMITED[^]*Dissolved since/,
     ],
-    ['/?operation=resolve&name=First+Twin+Ltd', /No company is certain[^]*\b11\b[^]*FIRST TWIN[^]*\b12\b/],
-    ['/?operation=resolve&name=Nothing+Of+The+Kind', /No company of the register/],
     ['/?operation=history&company_number=00000000', /Until[^]*today[^]*SYNTHETIC/],
     ['/?operation=as_of&company_number=00000000&date=2026-11-01', /SYNTHETIC TEST COMPANY LIMITED/],
     [`/?operation=changes&since=${new Date().toISOString().slice(0, 10)}`, /No change is recorded/],
     ['/api/v1/search?q=first+twin&limit=3', /FIRST TWIN LIMITED/],
   ]
-  for (const [url, shown] of OPERATIONS) {
-    it(`[4.4.2] buys ${url} with one payment`, async () => {
-      await open(url)
-      expect(await service.transfersOf(() => pay().then(() => sold(shown)))).to.equal(1)
-      expect(page.url()).to.equal(service.url + url)
-    })
+  const buysOnce = async (url: string, shown: RegExp) => {
+    await open(url)
+    expect(await service.transfersOf(() => pay().then(() => sold(shown)))).to.equal(1)
+    expect(page.url()).to.equal(service.url + url)
   }
+  const isReloaded = (url: string) => /=lookup|^\/api/.test(url)
+  for (const [url, shown] of OPERATIONS.filter(([each]) => !isReloaded(each)))
+    it(`[4.4.2] buys ${url} with one payment`, () => buysOnce(url, shown))
 
-  for (const [url, shown] of OPERATIONS.filter(([each]) => /=lookup|^\/api/.test(each)))
-    it(`shows ${url} after a reload without another payment, with its payment and receipt`, async () => {
-      await open(url)
-      await pay()
-      await sold(shown)
+  for (const [url, shown] of OPERATIONS.filter(([each]) => isReloaded(each)))
+    it(`[4.4.2] buys ${url} with one payment, and shows it after a reload with its payment and receipt`, async () => {
+      await buysOnce(url, shown)
       expect(await service.transfersOf(() => page.reload().then(() => sold(shown)))).to.equal(0)
       await seen('.payment summary', /^Paid 0.00[12] USDC, receipt valid, /)
       await click('.payment summary')
@@ -77,28 +74,6 @@ describe('a purchase in the page', () => {
       expect(details).to.not.contain('eip155')
       expect(await page.evaluate(`document.querySelector('.payment a')`)).to.equal(null)
     })
-
-  it('reads a number as people type it, and every other text as a name', async () => {
-    await open()
-    for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
-      await fill({ text: typed })
-      expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
-    }
-    await fill({ text: 'Plain Fixture' })
-    expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
-    await pay()
-    await sold(/for “Plain Fixture”/)
-    await click('#answer td a')
-    await sold(/← All results/)
-    await page.goBack()
-    await sold(/for “Plain Fixture”/)
-    await page.goBack()
-    expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
-    // After two steps back at once, the page between them must not appear, nor its receipt.
-    await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')
-  })
 
   it('shows a refusal that is not charged, and sends nothing for a wrong number', async () => {
     await open()
@@ -134,9 +109,8 @@ describe('a purchase in the page', () => {
     expect(paid).to.equal(1)
   })
 
-  /** Points at which a purchase waits, in order: before and after its payment is stored. */
+  /** Points at which a purchase waits, in order: one before its payment is stored, and two after. */
   const AWAITS: Record<string, (paused: Paused) => boolean> = {
-    'the receiver arrives': ({ url, isAnswered }) => url.includes('/meta') && isAnswered,
     'the signature arrives': ({ url, isAnswered }) => url.includes('/signature') && isAnswered,
     'the payment is sent': ({ isPaid, isAnswered }) => isPaid && !isAnswered,
     'the answer arrives': ({ isPaid, isAnswered }) => isPaid && isAnswered,
@@ -208,30 +182,6 @@ describe('a purchase in the page', () => {
   })
 
   describe('with a wallet', () => {
-    it('ignores an announcement with an empty or reserved identifier', async () => {
-      await open(SYNTHETIC)
-      const options = () =>
-        page.evaluate(`[...document.querySelector('#wallet')].map(({ value, text }) => value + text)`)
-      const before = await options()
-      const announce = (uuid: string) =>
-        page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
-          detail: { info: { uuid: '${uuid}', name: 'Wallet' }, provider: {} },
-        }))`)
-      for (const uuid of ['', 'sandbox']) await announce(uuid)
-      expect(await options()).to.deep.equal(before)
-      await announce('other')
-      expect(await options()).to.deep.include('otherWallet')
-    })
-
-    it('shows the name of a wallet and the query of a URL without marks that change the direction of text', async () => {
-      await open('/api/v1/search?q=abc%E2%80%AEdef&limit=3')
-      expect(await page.evaluate(`document.querySelector('[name=q]').value`)).to.equal('abcdef')
-      await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
-        detail: { info: { uuid: 'marked', name: 'A\\u202E B' }, provider: {} },
-      }))`)
-      expect(await page.evaluate(`document.querySelector('#wallet [value=marked]').text`)).to.equal('A B')
-    })
-
     it('pays from its account on the network of the service, and ignores a second announcement of it', async () => {
       let chain = '0x1'
       const choose = () => void (chain = '0x14a34')

@@ -11,6 +11,8 @@ const REGISTERED = [
   registerRow(),
   registerRow({ ...LIVE, company_num: '11', company_name: 'SOUND MILLS LIMITED', eircode: 'D02 X285' }),
   registerRow({ ...LIVE, company_num: '12', company_name: 'LATE MILLS LIMITED', nard: '2020-01-01', nace_v2_code: '' }),
+  registerRow({ ...LIVE, company_num: '21', company_name: 'TWIN QUARRY LIMITED' }),
+  registerRow({ ...LIVE, company_num: '22', company_name: 'TWIN QUARRY LIMITED' }),
   registerRow({ ...LIVE, company_num: '14', company_name: 'ONE OF TWO LIMITED' }),
   registerRow({ ...LIVE, company_num: '14', company_name: 'OTHER OF TWO LIMITED' }),
   ...numberedRows(11, 101, { ...LIVE, company_name: 'ORCHARD GATE LIMITED', company_address_3: 'FIXTURETOWN' }),
@@ -220,6 +222,56 @@ describe('a reader of the page', () => {
       /^The register's file has several different records with the number 14, so none is shown. .* Not charged/,
     )
     await seen('#next', /Search by name\s*History of this number/)
+  })
+
+  it('reads a number as people type it, and every other text as a name', async () => {
+    await open()
+    for (const typed of ['73848', '73,848', '  73848 ', 'CRO 73848']) {
+      await fill({ text: typed })
+      expect(await page.evaluate(`document.querySelector('#go').innerText`), typed).to.equal('Look up, 0.001 USDC')
+    }
+    await fill({ text: 'Plain Fixture' })
+    expect(await page.evaluate(`document.querySelector('#go').innerText`)).to.equal('Search, 0.001 USDC')
+    await pay()
+    await sold(/for “Plain Fixture”/)
+    await click('#answer td a')
+    await sold(/← All results/)
+    await page.goBack()
+    await sold(/for “Plain Fixture”/)
+    await page.goBack()
+    expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
+    // After two steps back at once, the page between them must not appear, nor its receipt.
+    await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')
+  })
+
+  it('is offered no wallet of an announcement with an empty or reserved identifier', async () => {
+    await open(SYNTHETIC)
+    const options = () => page.evaluate(`[...document.querySelector('#wallet')].map(({ value, text }) => value + text)`)
+    const before = await options()
+    const announce = (uuid: string) =>
+      page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+        detail: { info: { uuid: '${uuid}', name: 'Wallet' }, provider: {} },
+      }))`)
+    for (const uuid of ['', 'sandbox']) await announce(uuid)
+    expect(await options()).to.deep.equal(before)
+    await announce('other')
+    expect(await options()).to.deep.include('otherWallet')
+  })
+
+  it('sees the name of a wallet and the query of a URL without marks that change the direction of text', async () => {
+    await open('/api/v1/search?q=abc%E2%80%AEdef&limit=3')
+    expect(await page.evaluate(`document.querySelector('[name=q]').value`)).to.equal('abcdef')
+    await page.evaluate(`dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+      detail: { info: { uuid: 'marked', name: 'A\\u202E B' }, provider: {} },
+    }))`)
+    expect(await page.evaluate(`document.querySelector('#wallet [value=marked]').text`)).to.equal('A B')
+  })
+
+  it('is told that no company is certain, and between which to decide, or that none has the name', async () => {
+    await bought('resolve&name=Twin+Quarry+Ltd', /No company is certain[^]*\b21\b[^]*TWIN QUARRY[^]*\b22\b/)
+    await bought('resolve&name=Nothing+Of+The+Kind', /No company of the register/)
   })
 })
 
