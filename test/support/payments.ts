@@ -40,18 +40,8 @@ export interface PaymentOptions {
 }
 
 export async function signedPayment(options: PaymentOptions = {}): Promise<WirePayment> {
-  const { terms = testTerms, operation = 'lookup', key = buyerKey } = options
-  const requirements = options.requirements ?? buildRequirements(terms, singleOf(operation).prices[terms.mode])
-  const authorization: AuthorizationFields = {
-    from: privateKeyToAddress(key),
-    to: requirements.payTo,
-    value: requirements.amount,
-    validAfter: '0',
-    validBefore: String(Math.floor(Date.now() / 1000) + requirements.maxTimeoutSeconds),
-    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
-    ...options.authorization,
-  }
-  const signed = { ...authorization, ...options.signed }
+  const payment = unsignedPayment(options)
+  const signed = { ...payment.payload.authorization, ...options.signed }
   const message = {
     from: signed.from as Hex,
     to: signed.to as Hex,
@@ -61,8 +51,25 @@ export async function signedPayment(options: PaymentOptions = {}): Promise<WireP
     nonce: signed.nonce as Hex,
   }
   const domain = { ...DOMAIN, ...options.domain }
-  const signature = await signAuthorization(key, message, 'TransferWithAuthorization', domain)
-  return { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
+  const { key = buyerKey } = options
+  payment.payload.signature = await signAuthorization(key, message, 'TransferWithAuthorization', domain)
+  return payment
+}
+
+/** A payment with an empty signature. */
+export function unsignedPayment(options: Omit<PaymentOptions, 'signed' | 'domain'> = {}): WirePayment {
+  const { terms = testTerms, operation = 'lookup', key = buyerKey } = options
+  const requirements = options.requirements ?? buildRequirements(terms, singleOf(operation).prices[terms.mode])
+  const authorization: AuthorizationFields = {
+    from: options.authorization?.from ?? privateKeyToAddress(key),
+    to: requirements.payTo,
+    value: requirements.amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + requirements.maxTimeoutSeconds),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+    ...options.authorization,
+  }
+  return { x402Version: 2, accepted: requirements, payload: { authorization, signature: '0x' } }
 }
 
 /** The `PAYMENT-SIGNATURE` header of a payment for a quote. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
-import { header, signedPayment, testTerms } from '../../support/payments.ts'
+import { header, signedPayment, testTerms, unsignedPayment } from '../../support/payments.ts'
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { FAILING_FACTORY } from '../../support/remotes/wire.ts'
 import { FACTORY, wrap } from '../../support/wallets.ts'
@@ -63,13 +63,15 @@ const payingNames = () =>
 const namesPaidBy = (payment: unknown) =>
   post(BATCH_PATH, JSON.stringify(NAMES.input), { 'PAYMENT-SIGNATURE': header(payment) })
 
+/** On a connection for each, because a purchase waits for the node most of the time. */
 async function buy(url: string, purchases: readonly Sent[]): Promise<void> {
-  const buyer = new AddressedClient(url, BUYING_ADDRESS)
-  for (const purchase of purchases) {
+  const buyOne = async (purchase: Sent) => {
+    const buyer = new AddressedClient(url, BUYING_ADDRESS)
     const { status, body } = await buyer.send(purchase)
+    buyer.close()
     if (status !== 200) throw new Error(`A purchase of the attacker got ${status}: ${body}`)
   }
-  buyer.close()
+  await Promise.all(purchases.map(buyOne))
 }
 
 /** Buys one large answer, which the attackers then replay over MCP. */
@@ -85,15 +87,15 @@ const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIG
 const inFiveSeconds = () => String(Math.floor(Date.now() / 1000) + 5)
 
 /** A payment whose signature is not that of its payer. */
-async function junk(from = `0x${randomBytes(20).toString('hex')}`, bytes = 65) {
-  const payment = await signedPayment({ authorization: { from } })
+function junk(from = `0x${randomBytes(20).toString('hex')}`, bytes = 65) {
+  const payment = unsignedPayment({ authorization: { from } })
   payment.payload.signature = `0x${randomBytes(bytes).toString('hex')}`
   return payment
 }
 
 /** Payments of wallets that a factory does not deploy. */
 const wrappedJunk = async (factory: Hex): Promise<Attack> => ({
-  requests: await many(async () => paying(wrap(await junk(), '0x', factory))),
+  requests: await many(async () => paying(wrap(junk(), '0x', factory))),
 })
 
 /** Payments of wallets that all are such an account. */
@@ -110,10 +112,10 @@ const SINGLE_ATTACKS = {
   'one junk payment on 2,200 connections': async (): Promise<Attack> => {
     const token = DOMAIN.verifyingContract
     const accounts = { [token]: { codeBytes: 1_000, revert: 'FiatTokenV2: invalid signature' } }
-    return { accounts, connections: 2_200, requests: [paying(await junk(token, 130))] }
+    return { accounts, connections: 2_200, requests: [paying(junk(token, 130))] }
   },
   'random payers and signatures': async (): Promise<Attack> => ({
-    requests: await many(async () => paying(await junk())),
+    requests: await many(async () => paying(junk())),
   }),
   'wallets that no factory deploys': () => wrappedJunk(FACTORY),
   'factories that fail the call': () => wrappedJunk(FAILING_FACTORY),
@@ -133,12 +135,12 @@ const SINGLE_ATTACKS = {
     ),
   }),
   'quotes and junk over MCP': async (): Promise<Attack> => ({
-    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp(await junk())))],
+    requests: [lookupOverMcp(), ...(await many(async () => lookupOverMcp(junk())))],
   }),
   'quotes and junk over A2A': async (url: string): Promise<Attack> => ({
     requests: [
       lookupOverA2a(url),
-      ...(await many(async () => lookupOverA2a(url, { 'PAYMENT-SIGNATURE': header(await junk()) }))),
+      ...(await many(async () => lookupOverA2a(url, { 'PAYMENT-SIGNATURE': header(junk()) }))),
     ],
   }),
   'guesses of a recorded payment': async (): Promise<Attack> => {
@@ -164,7 +166,7 @@ const SINGLE_ATTACKS = {
   }),
   'replays of a large answer': replays,
   'payments of clients that leave': async (): Promise<Attack> => ({
-    requests: await many(async () => paying(await junk(undefined, 130))),
+    requests: await many(async () => paying(junk(undefined, 130))),
     connections: 1_000,
     behaviour: 'leaves',
   }),
