@@ -17,7 +17,7 @@ import {
 import { remotesEnvironment } from '../../support/remotes/server.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
-import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
+import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
 import type { PerfRowId } from '../targets.ts'
 import { freePort } from '../../support/listen.ts'
 
@@ -182,15 +182,18 @@ export function compareRounds(
   return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
 }
 
-/** The rows of one side beside the former release, if there is one. */
+/** The rows of the service beside the former release, if there is one: of each side its best round, the least disturbed. */
 export function compareWithFormer(
   results: Map<string, LoadResult[]>,
   picks: Partial<Record<PerfRowId, (result: LoadResult) => number>>,
 ): PerfRow[] {
-  if (!results.has(FORMER)) return []
-  return Object.entries(picks).map(([id, pick]) =>
-    compareRounds(results, { id: id as PerfRowId, baseline: FORMER, pick }),
-  )
+  const formers = results.get(FORMER)
+  if (!formers) return []
+  return Object.entries(picks).map(([id, pick]) => {
+    const best = (rounds: readonly LoadResult[]) => (pick === rate ? Math.max : Math.min)(...rounds.map(pick))
+    const value = best(results.get(SERVICE) ?? [])
+    return withBaseline(id as PerfRowId, value, { name: FORMER, value: best(formers) })
+  })
 }
 
 /** The side of the former release, if there is one. */
