@@ -43,7 +43,7 @@ const FORMER_RATIO_MAX = 1.05
 /** A request beside the same bytes from node:http, with 1 connection. */
 const BARE_RATIO_MAX = 4
 
-/** CPU time of a quote beside the same bytes from node:http. Plain middleware (@x402/express) takes nine times as much. */
+/** CPU time of a quote beside the same bytes from node:http. Plain middleware (@x402/express) takes nine times. */
 const QUOTE_RATIO_MAX = 6
 
 /** Of both commits of a sale, which write two headers beside the pages. */

@@ -182,7 +182,7 @@ export function compareRounds(
   return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
 }
 
-/** The rows of the service beside the former release, if there is one: of each side its best round, the least disturbed. */
+/** The rows of the service beside the former release, if there is one: the least disturbed round of each. */
 export function compareWithFormer(
   results: Map<string, LoadResult[]>,
   picks: Partial<Record<PerfRowId, (result: LoadResult) => number>>,
