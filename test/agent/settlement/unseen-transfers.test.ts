@@ -116,10 +116,23 @@ describe('[5.7.3, 5.7.20] a success whose transfer a node does not show', () => 
     }
   })
 
+  it('is looked for by one of the observations that are made at the same time', () => {
+    const { unseen } = sale.context.services.doubts
+    const identities = ['one', 'two', 'three', 'four', 'five']
+    for (const identity of identities) addSuccess(identity)
+    const included = [unseen.next(), unseen.next(), unseen.next()].flat().map(({ identity }) => identity)
+    expect(included).to.deep.equal([...identities, 'one'])
+  })
+
+  /** A success of the facilitator `liar`. */
+  function addSuccess(identity: string): void {
+    const payment = { payload: { authorization: { from: '0x1', nonce: '0x2' } } }
+    sale.context.services.doubts.unseen.add({ identity, payment, requirements: { asset: '0x3' } } as never, 'liar')
+  }
+
   it('is about its facilitator only, and of each node by its own blocks', () => {
     const { unseen } = sale.context.services.doubts
-    const record = { identity: 'one', payment: { payload: { authorization: { from: '0x1', nonce: '0x2' } } } }
-    unseen.add({ ...record, requirements: { asset: '0x3' } } as never, 'liar')
+    addSuccess('one')
     const note = (node: number, number: bigint, isNonceUsed = false) =>
       unseen.noteObserved(unseen.next(), [{ isNonceUsed } as never], { node, number })
     note(0, 100n)
