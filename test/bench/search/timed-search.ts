@@ -13,21 +13,18 @@ export const RANKED = 10
 /** Queries before the measurement: after fewer, the slowest ones are those that the compiler has not optimised yet. */
 const WARM_UP_QUERIES = 1_000
 const WARM_UP_MS_MAX = 10_000
-/** Of all queries in turn: in a single one, the pauses of the machine decide p99. */
-const ROUNDS = 3
 
-/** The ranking for each query, and its time in milliseconds, the least of the rounds. */
+/** The ranking for each query, and its time in milliseconds. */
 export function timed(search: Search, names: readonly string[]) {
   const end = performance.now() + WARM_UP_MS_MAX
   for (let at = 0; at < WARM_UP_QUERIES && performance.now() < end; at += 1) search(names[at % names.length] ?? '')
-  const rankings: (readonly string[])[] = []
-  const times = names.map(() => Infinity)
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const [at, name] of names.entries()) {
-      const began = performance.now()
-      rankings[at] = search(name)
-      times[at] = Math.min(times[at] ?? Infinity, performance.now() - began)
-    }
+  const [rankings, times] = [[] as (readonly string[])[], [] as number[]]
+  for (const name of names) {
+    const began = performance.now()
+    const ranking = search(name)
+    times.push(performance.now() - began)
+    rankings.push(ranking)
+  }
   return { rankings, times }
 }
 
