@@ -249,17 +249,17 @@ async function* boughtRows(
   const isKnown = ({ operation, known }: Plan['rows'][number]) =>
     known !== undefined ||
     (operation && /^(?:paid|decided)$/.test(plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind ?? ''))
-  const toDo = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed.at])))
+  const remaining = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed.at])))
   const show = () => {
-    const done = list.rows.length - toDo.size
+    const done = list.rows.length - remaining.size
     showRows({ phase: 'list', rows: done, share: done / list.rows.length })
   }
-  const onBought = ({ listed }: Pick<BoughtRow, 'listed'>) => toDo.delete(listed.at) && show()
+  const onBought = ({ listed }: Pick<BoughtRow, 'listed'>) => remaining.delete(listed.at) && show()
   show()
   const run = { baseUrl, buy, runtime: context, signal, storage: folderStorage(folder), judgedColumns, onBought }
   for await (const rows of runList(plan, run)) {
     yield rows
-    for (const { listed } of rows) toDo.delete(listed.at)
+    for (const { listed } of rows) remaining.delete(listed.at)
     show()
   }
 }

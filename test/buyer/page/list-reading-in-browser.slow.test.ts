@@ -29,7 +29,7 @@ describe('a reader of a list in the page', () => {
   const focused = () => page.evaluate(`document.activeElement.ariaLabel ?? document.activeElement.innerText`)
   const heading = () => page.evaluate(`document.querySelector('.decide h2').innerText`)
 
-  it('is a table of rows with one line above it, which counts, filters and says what was paid', async () => {
+  it('shows its rows in a table, below a line of counts, filters and the sum paid', async () => {
     await buySuppliers()
     expect(await summary(/paid/)).to.equal(
       '2 matched (1 dissolved, 1 in liquidation), 3 to decide, 1 without a match, 1 not read, paid 0.01 USDC',
