@@ -2,7 +2,9 @@
  * Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all
  * alike.
  */
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { BareResponse } from '../../programs/bare-server.ts'
 import { readCorpus } from '../generated-register.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
@@ -93,10 +95,26 @@ async function startBareServer(service: ServerProcess, corpus: Corpus): Promise<
 /** The service of a former release, with the facilitator and the node of its own benchmark. */
 async function* startFormer(tree: string, dataDirectory: string, dataset: string): AsyncGenerator<ServerProcess> {
   const load = (await import(join(tree, FORMER_MODULES.load))) as typeof import('../load/server-process.ts')
-  const rounds = (await import(join(tree, FORMER_MODULES.rounds))) as typeof import('./http-rounds.ts')
   const remotes = await load.startRemotes()
   yield { ...remotes, name: `remotes of the ${FORMER}` }
-  yield load.startService(FORMER, rounds.serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }))
+  yield load.startService(FORMER, await formerEnvironment(tree, dataDirectory, { dataset, remotes: remotes.url }))
+}
+
+/**
+ * In a process of its own: the module imports lmdb, and with two copies of lmdb each reads the other's bytes if both
+ * have the same library.
+ */
+async function formerEnvironment(
+  tree: string,
+  ...values: Parameters<typeof serviceEnvironment>
+): Promise<Record<string, string>> {
+  const script = `
+    const { serviceEnvironment } = await import(process.argv[1])
+    console.log(JSON.stringify(serviceEnvironment(...JSON.parse(process.argv[2]))))
+    process.exit()`
+  const args = ['--input-type=module', '--eval', script, join(tree, FORMER_MODULES.rounds), JSON.stringify(values)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return JSON.parse(stdout) as Record<string, string>
 }
 
 /** The limits of the service but for the rate, which is out of reach. */
