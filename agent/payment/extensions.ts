@@ -25,8 +25,8 @@ const paymentIdSchema = z
   .regex(new RegExp(PAYMENT_ID.pattern))
 
 /** The extensions of a payment: those of the quote, with or without a payment id. Ignores unknown extensions. */
-export const sentExtensionsSchema = z.looseObject({
-  [PAYMENT_IDENTIFIER]: z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional(),
+export const sentExtensionsSchema = z.object({
+  [PAYMENT_IDENTIFIER]: z.object({ info: z.object({ id: paymentIdSchema.optional() }) }).optional(),
 })
 
 /** Declared as not required, because the authorization alone identifies a payment. */

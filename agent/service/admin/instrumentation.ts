@@ -201,8 +201,7 @@ function changedRecord(step: string, [argument]: unknown[], result: unknown): Re
 
 /** From a fixed set. Undefined is a defect. */
 function reasonOf(refused: Refused | undefined): string {
-  if (!refused?.quote) return refused?.refusal.code ?? 'internal_error'
-  return (JSON.parse(refused.quote.json) as { error: string }).error
+  return refused?.refusal.reason ?? refused?.refusal.code ?? 'internal_error'
 }
 
 /** To the microsecond. */
