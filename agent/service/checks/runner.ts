@@ -37,12 +37,19 @@ export class CheckRunner {
     this.#options = options
   }
 
-  /** Whether each check that concerns this process alone passes now. A late one does not. */
+  /**
+   * Whether each check that concerns this process alone passes now. A late one has its last result for as long as it may
+   * take: the attackers of a busy process could otherwise make its load balancer remove it.
+   */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')
     await this.#measure(names)
-    const passes = (name: CheckName) =>
-      !this.#running.has(name) && this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
+    const oldest = this.#options.clock() - CHECK_MS_MAX
+    const passes = (name: CheckName) => {
+      const latest = this.#latest.get(name)
+      const isLate = this.#running.has(name)
+      return latest?.findings.every(({ kind }) => kind !== 'failed') === true && (!isLate || latest.at >= oldest)
+    }
     return Object.fromEntries(names.map((name) => [name, passes(name)]))
   }
 

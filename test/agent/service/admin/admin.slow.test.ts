@@ -192,6 +192,24 @@ describe('the admin address', function () {
     expect(refused).to.include({ message: `${rule}: another program uses ${port}` })
   })
 
+  it('is ready for 15 seconds while a check that has passed is late', async () => {
+    let isSilent = false
+    let laterMs = 0
+    await start({
+      clock: () => performance.now() + laterMs,
+      replaceExternals: ({ chain, ...own }) => {
+        const observe: typeof chain.observe = (...call) =>
+          isSilent ? new Promise(() => undefined) : chain.observe(...call)
+        return { ...own, chain: { ...chain, observe } }
+      },
+    })
+    expect(await readiness()).to.include({ status: 200 })
+    isSilent = true
+    expect(await readiness()).to.include({ status: 200 })
+    laterMs = 15_000
+    expect(await readiness()).to.deep.nested.include({ status: 503, 'checks.chain': false })
+  })
+
   it('is not ready while the disk of PostgreSQL is full, and ready again afterwards', async function () {
     const folder = await makeServerFolder()
     // An empty server of PostgreSQL almost fills it.
