@@ -18,8 +18,17 @@ import { batchRequest, WORKLOADS } from '../load/workloads.ts'
 import { HOSTILE } from '../search/queries.ts'
 import { median } from '../statistics.ts'
 import type { PerfRowId } from '../targets.ts'
-import { compareRounds, measureRounds, SERVICE, serviceEnvironment, type HttpBench } from './http-rounds.ts'
-import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
+import {
+  BARE,
+  BARE_PATHS,
+  compareRounds,
+  measureRounds,
+  p50,
+  SERVICE,
+  serviceEnvironment,
+  type HttpBench,
+} from './http-rounds.ts'
+import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
 
 const SINGLE = '100 single lookups'
 const LOOKUPS = 100
@@ -63,7 +72,11 @@ async function measureCost(bench: HttpBench, size: PerfSize): Promise<PerfRow[]>
   ]
 }
 
-async function measureHolds({ dataset, remotes, corpus }: HttpBench, { size, directory }: PerfContext) {
+async function measureHolds(bench: HttpBench, { size, directory }: PerfContext) {
+  const { dataset, remotes, corpus } = bench
+  const bare = { [BARE]: { server: BARE, replace: { path: BARE_PATHS.quote } } }
+  const alone = await measureRounds(bench, { workload: 'quote', connections: 1, size, sides: bare })
+  const baseline = { name: BARE, value: median((alone.get(BARE) ?? []).map(p50)) }
   const data = join(directory, 'batches')
   const numbers = Array.from({ length: LOOKUPS }, (_, at) => String(900_000_000 + at))
   await recordHistories(data, numbers, Math.max(2, DAYS * size.requestShare))
@@ -83,7 +96,7 @@ async function measureHolds({ dataset, remotes, corpus }: HttpBench, { size, dir
   const rows: PerfRow[] = []
   for (const [id, make] of Object.entries(requests)) {
     const value = await holdsDuring(service, size, () => Array.from({ length: BATCHES }, make))
-    rows.push({ id: id as PerfRowId, value })
+    rows.push(withBaseline(id as PerfRowId, value, baseline))
   }
   return rows
 }
