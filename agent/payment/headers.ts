@@ -80,7 +80,7 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const parsed = paymentPayloadSchema.safeParse(isPlainJson(json) ? json : undefined)
   if (parsed.success) {
     const payment = parsed.data
-    // As sent, because facilitators know other extensions. A schema that keeps them copies a hundred of a forged payment.
+    // As sent, because facilitators know others. A schema that keeps them copies a hundred of a forged payment.
     if (payment.extensions) payment.extensions = (json as Payment).extensions
     return { kind: 'payment', payment, json }
   }

@@ -40,7 +40,7 @@ const SCRAPE_RATIO_MAX = 5
  */
 const [QUOTE_LATENCY_MAX, REPLAY_LATENCY_MAX] = [3.2, 4.2]
 
-/** CPU time of a quote beside the same bytes from node:http. Stock middleware (@x402/express) took 8.8 times as much. */
+/** CPU time of a quote beside the same bytes from node:http. Stock middleware (@x402/express) took 8.8 times. */
 const QUOTE_RATIO_MAX = 6
 
 /** CPU time of a sale beside a quote, with 64 connections. */

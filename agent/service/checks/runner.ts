@@ -38,8 +38,8 @@ export class CheckRunner {
   }
 
   /**
-   * Whether each check that concerns this process alone passes now. A late one has its last result for as long as it may
-   * take: the attackers of a busy process could otherwise make its load balancer remove it.
+   * Whether each check that concerns this process alone passes now. A late one has its last result for as long as it
+   * may take: the attackers of a busy process could otherwise make its load balancer remove it.
    */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')

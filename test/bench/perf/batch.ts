@@ -63,7 +63,7 @@ async function measureCost(bench: HttpBench, size: PerfSize): Promise<PerfRow[]>
   )
   const compared = new Map([...results, [SINGLE, singles]])
   return [
-    compareRounds(compared, { id: 'batch p50', baseline: SINGLE, pick: ({ p50 }) => p50 }),
+    compareRounds(compared, { id: 'batch p50', baseline: SINGLE, pick: p50 }),
     compareRounds(compared, {
       id: 'batch cpu',
       baseline: SINGLE,
