@@ -105,13 +105,19 @@ export async function perf({ size = 'full', only, former }: Record<string, strin
 
 async function measureAll(context: PerfContext, only: string | undefined): Promise<PerfRow[]> {
   const rows: PerfRow[] = []
+  const measured = async (file: string, measuring: Promise<PerfRow[]>) => {
+    const found = await measuring
+    // A later failure loses the table.
+    for (const { id, value, baseline } of found) console.error(file, id, value, baseline?.value ?? '')
+    rows.push(...found)
+  }
   const isWanted = (file: string) => only === undefined || only === file
   if (Object.keys(HTTP_FILES).some(isWanted)) {
     await using bench = await openHttpBench(context)
     for (const [file, rowsOf] of Object.entries(HTTP_FILES))
-      if (isWanted(file)) rows.push(...(await rowsOf(bench, context)))
+      if (isWanted(file)) await measured(file, rowsOf(bench, context))
   }
-  for (const [file, rowsOf] of Object.entries(OTHER_FILES)) if (isWanted(file)) rows.push(...(await rowsOf(context)))
+  for (const [file, rowsOf] of Object.entries(OTHER_FILES)) if (isWanted(file)) await measured(file, rowsOf(context))
   return rows
 }
 

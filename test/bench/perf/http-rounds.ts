@@ -72,8 +72,11 @@ export async function openHttpBench({ size, directory, register, former }: PerfC
     const corpus = await readCorpus(dataDirectory)
     servers.set(BARE, await startBareServer(service, corpus))
     if (former !== undefined)
-      for await (const server of startFormer(former, join(directory, 'former'), archive))
+      for await (const server of startFormer(former, join(directory, 'former'), archive)) {
         servers.set(server.name, server)
+        // The payment that is replayed can be bought only for some minutes.
+        if (server.name === FORMER) await responseTo(server, WORKLOADS.replay.build(corpus, 1)[0])
+      }
     const adminUrl = `http://127.0.0.1:${adminPort}`
     const bench = { dataset: archive, remotes: remotes.url, corpus, servers, warm: new Set<string>(), adminUrl }
     return { ...bench, [Symbol.asyncDispose]: stopAll }
