@@ -13,7 +13,7 @@ export interface SettlementServices {
   ownership: LogOwnership
   facilitator: Facilitator
   chain: Chain
-  /** Adds the issuer and signs with the current key. */
+  /** Adds the issuer and signs with the current key. Asynchronous, for hardware modules. */
   signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
   recentAttempts: RecentAttempts
   doubts: FacilitatorDoubts

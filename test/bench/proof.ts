@@ -42,7 +42,7 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   [
     'fairness',
     '--seconds 6',
-    'no other client refused, p99 below 2 s and 1 ms for each attacking network, by the speed of a quote',
+    'no other client refused, p99 below 2 s and 1 ms for each attacking network, by the speed of node:http',
   ],
   // All bugs.
   ['mutants', '--workers 2', 'every mutant is caught'],

@@ -52,8 +52,8 @@ const FORMER_RATIO_MAX = 1.03
 /** Of both commits of a sale, which write two headers beside the pages. */
 const PAGES_MAX = 12
 
-/** A batch never holds the event loop for longer than so many requests to node:http take alone, then 25 ms. */
-const HOLD_RATIO_MAX = 530
+/** A batch never holds the event loop for longer than 1 MiB of JSON takes so many times to be read and written. */
+const HOLD_RATIO_MAX = 6
 
 /** Longer frames are noticed as a pause after a key. */
 const FRAME_MS_MAX = 200

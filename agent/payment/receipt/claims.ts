@@ -1,4 +1,7 @@
-/** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
+/**
+ * The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). The receipts of
+ * the extension `offer-receipt` of x402 name neither amount nor answer.
+ */
 import * as z from 'zod'
 import { addressSchema } from '../accounts.ts'
 import { digestSchema } from '../../../base/digest.ts'

@@ -1,6 +1,6 @@
 /**
  * The sales of the last minute of this process (contract 6.2.1). They are in memory, so a restart forgets them. Several
- * processes do not share them: each one sells its part of the limit.
+ * processes do not share them, which would cost a row of PostgreSQL for each sale: each sells its part of the limit.
  */
 import { count, giveBack, spend, type SlidingMinute } from '../../../base/sliding-minute.ts'
 

@@ -38,18 +38,13 @@ export class CheckRunner {
   }
 
   /**
-   * Whether each check that concerns this process alone passes now. A late one has its last result for as long as it
-   * may take: the attackers of a busy process could otherwise make its load balancer remove it.
+   * Whether each check that concerns this process alone passes now. A late one has its last result until its time
+   * limit, at which it fails: attackers of a busy process could otherwise make its load balancer remove it.
    */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')
     await this.#measure(names)
-    const oldest = this.#options.clock() - CHECK_MS_MAX
-    const passes = (name: CheckName) => {
-      const latest = this.#latest.get(name)
-      const isLate = this.#running.has(name)
-      return latest?.findings.every(({ kind }) => kind !== 'failed') === true && (!isLate || latest.at >= oldest)
-    }
+    const passes = (name: CheckName) => this.#latest.get(name)?.findings.every(({ kind }) => kind !== 'failed') === true
     return Object.fromEntries(names.map((name) => [name, passes(name)]))
   }
 

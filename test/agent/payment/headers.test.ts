@@ -116,6 +116,13 @@ describe('the limits of a payment header', () => {
       refuse({ extensions: { 'payment-identifier': value } })
   })
 
+  it('[5.3.5] keeps the extensions as sent', () => {
+    const extensions = { 'payment-identifier': { info: { id: 'a'.repeat(16), required: false }, more: 1 }, other: [1] }
+    expect(parsePaymentHeaders([header({ ...payment, extensions })]))
+      .to.have.nested.property('payment.extensions')
+      .that.deep.equals(extensions)
+  })
+
   it('[5.3.5] drops other members of payload and authorization', () => {
     const { authorization, ...payload } = payment.payload
     const sent = { ...payload, authorization: { ...authorization, more: '0' }, permit2Authorization: {} }

@@ -8,6 +8,7 @@ import { header, signedPayment, testTerms, unsignedPayment } from '../../support
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { FAILING_FACTORY } from '../../support/remotes/wire.ts'
 import { FACTORY, wrap } from '../../support/wallets.ts'
+import { REQUESTS_IN_PROGRESS_MAX } from '../../../agent/sale/limits/address-budget.ts'
 import { FREE_PATHS } from '../../../agent/operation/endpoints.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
@@ -28,8 +29,8 @@ export interface Attack {
   requests: Sent[]
   /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
   paidCalls?: number
-  /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
-  isVerified?: boolean
+  /** Calls to the node for an address, unless they are those of payments that `verify` refuses. */
+  nodeCallsMax?: number
   /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or is not a client of HTTP. By default waits for each answer. */
@@ -38,6 +39,8 @@ export interface Attack {
   networkAddresses?: number
 }
 
+/** Of payments that `verify` accepts: an observation, one after the settlement, and its verdict. */
+const VERIFIED_CALLS_MAX = 3 * REQUESTS_IN_PROGRESS_MAX
 /** In a run of six seconds, the connections are open for most of it. */
 const SETTLE_MS = 5_000
 /** Payments that an attacker settles and replays. */
@@ -122,7 +125,7 @@ const SINGLE_ATTACKS = {
   'signatures of empty wallets': () => fromWallets({ balance: 0 }),
   'wallets emptied after verify': async (): Promise<Attack> => ({
     ...(await fromWallets({ isEmptiedAfterVerify: true })),
-    isVerified: true,
+    nodeCallsMax: VERIFIED_CALLS_MAX,
   }),
   'late payments': async (): Promise<Attack> => ({
     requests: await many(async () =>
@@ -219,7 +222,7 @@ const SINGLE_ATTACKS = {
     return {
       accounts: Object.fromEntries(payers.map((payer) => [payer, { isEmptiedAfterVerify: true }])),
       requests: payments.map(namesPaidBy),
-      isVerified: true,
+      nodeCallsMax: VERIFIED_CALLS_MAX,
     }
   },
   'one wallet with the price of one purchase': async (): Promise<Attack> => {
@@ -227,7 +230,7 @@ const SINGLE_ATTACKS = {
     const requests = await many(async () => paying(await signedPayment({ key })))
     const accounts = { [privateKeyToAddress(key)]: { balance: 1_000 } }
     // As many are verified as arrive before the first one is settled.
-    return { accounts, requests, paidCalls: 3, isVerified: true }
+    return { accounts, requests, paidCalls: 3, nodeCallsMax: VERIFIED_CALLS_MAX }
   },
 }
 
@@ -238,7 +241,7 @@ async function mixture(url: string): Promise<Attack> {
   return {
     accounts: Object.assign({}, ...attacks.map(({ accounts }) => accounts)) as Record<string, LedgerAccount>,
     connections: 300,
-    isVerified: true,
+    nodeCallsMax: Infinity,
     requests: Array.from({ length: longest }, (_, index) =>
       attacks.flatMap(({ requests }) => requests[index % requests.length] ?? []),
     ).flat(),
