@@ -137,7 +137,8 @@ async function runProgram(args: string[]): Promise<{ isPassed: boolean; output: 
     (output) => ({ isPassed: true, ...output }),
     (failure: { stdout: string; stderr: string }) => ({ isPassed: false, ...failure }),
   )
-  return { isPassed, output: (isPassed ? stdout : stdout + stderr).trim() }
+  // With a table, stdout says what has failed.
+  return { isPassed, output: (isPassed || /^\|/m.test(stdout) ? stdout : stdout + stderr).trim() }
 }
 
 /** The whole output if it contains a table or the program has failed. Otherwise nothing. */
