@@ -46,7 +46,7 @@ const PROOF_SECTIONS: readonly ProofSection[] = [
   ],
   // All bugs.
   ['mutants', '--workers 2', 'every mutant is caught'],
-  // Takes a minute.
+  // Takes ten minutes on a slow machine.
   ['leak', '--requests 4000', 'no kind of request leaves memory behind'],
   // As many companies as the register has, because the memory of the import depends on them.
   ['sizing', '--rows 1000000 --sales 3000', 'no size is above its limit'],
