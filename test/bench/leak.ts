@@ -26,7 +26,8 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 /** Sends so many requests of a kind. */
 type Send = (service: ServerProcess, corpus: Corpus, count: number) => Promise<unknown>
 
-const SALES: WorkloadName[] = ['paid lookup', 'paid lookup over MCP', 'search', 'resolve', 'quote', 'replay']
+/** The payment that is replayed can be bought for some minutes only. */
+const SALES: WorkloadName[] = ['replay', 'paid lookup', 'paid lookup over MCP', 'search', 'resolve', 'quote']
 
 const repeated =
   (request: LoadRequest): Send =>
