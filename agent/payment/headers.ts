@@ -55,7 +55,7 @@ const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CH
 /** A facilitator can fail to read another value, also `null`. */
 const optionalText = z.string().optional().catch(undefined)
 
-/** Unknown members are dropped, also for facilitators, but those of `extensions`. The payment hash covers them. */
+/** Unknown members are dropped, also for facilitators, except in `extensions`. The payment hash covers all. */
 export const paymentPayloadSchema = z.object({
   x402Version: z.literal(X402_VERSION),
   accepted: acceptedSchema,
@@ -80,7 +80,7 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const parsed = paymentPayloadSchema.safeParse(isPlainJson(json) ? json : undefined)
   if (parsed.success) {
     const payment = parsed.data
-    // As sent, because facilitators know others. A schema that keeps them copies a hundred of a forged payment.
+    // Facilitators read other extensions too. The schema does not keep them, because copying a hundred is slow.
     if (payment.extensions) payment.extensions = (json as Payment).extensions
     return { kind: 'payment', payment, json }
   }

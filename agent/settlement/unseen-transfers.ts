@@ -25,7 +25,7 @@ interface UnseenTransfer {
 }
 
 export class UnseenTransfers {
-  /** By identity. The first ones are observed next. */
+  /** By identity, in the order in which they are observed next. */
   readonly #transfers = new Map<string, UnseenTransfer>()
 
   /** Called before anything of the success is stored, so that each later observation is after the report. */

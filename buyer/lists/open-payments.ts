@@ -43,7 +43,8 @@ export function describePaid(all: readonly ListedPurchase[], paidBefore: number)
 /** Says at once that the command ends, because the report of a long list needs time, in which a user signals again. */
 export function interruptedAloud({ interrupted, note }: Pick<CommandContext, 'interrupted' | 'note'>): AbortSignal {
   const signal = interrupted()
-  const tell = () => note('Stopping. Reading what was paid. The same command continues, and pays nothing twice.')
+  const tell = () =>
+    note('Stopping. Please wait for the sum of the payments. The same command continues, and pays nothing twice.')
   signal.addEventListener('abort', tell, { once: true })
   return signal
 }

@@ -107,7 +107,7 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
   const rows: PerfRow[] = []
   const measured = async (file: string, measuring: Promise<PerfRow[]>) => {
     const found = await measuring
-    // A later failure loses the table.
+    // If a later row cannot be measured, there is no table.
     for (const { id, value, baseline } of found) console.error(file, id, value, baseline?.value ?? '')
     rows.push(...found)
   }

@@ -47,7 +47,7 @@ describe('the pages of the proof', () => {
 
   it('are stale with another row, target, command, program or verdict, and without a row or a page', () => {
     const [first = '', ...others] = ROWS
-    const changed = [first.replace('at most 3.2', 'at most 9'), line('a former row', '-'), ...others]
+    const changed = [first.replace('at most 0.15', 'at most 9'), line('a former row', '-'), ...others]
     expect(
       findStale(
         new Map([
@@ -64,9 +64,9 @@ describe('the pages of the proof', () => {
       'perf.md has another target',
       'perf.md: missed',
       'quality.md lacks: wrong matches, the company is in the register <= 0.005 %',
-      'perf.md has another row or target: quote, 1 connection, p50: ratio at most 9',
+      'perf.md has another row or target: quote, 1 connection, p50: value at most 9',
       'perf.md has another row or target: a former row: -',
-      'perf.md lacks a row: quote, 1 connection, p50: ratio at most 3.2',
+      'perf.md lacks a row: quote, 1 connection, p50: value at most 0.15',
     ])
   })
 })

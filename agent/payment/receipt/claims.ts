@@ -1,6 +1,6 @@
 /**
- * The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). The receipts of
- * the extension `offer-receipt` of x402 name neither amount nor answer.
+ * The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). The extension
+ * `offer-receipt` of x402 is not used, because its receipts name neither amount nor answer.
  */
 import * as z from 'zod'
 import { addressSchema } from '../accounts.ts'

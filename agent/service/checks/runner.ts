@@ -38,8 +38,8 @@ export class CheckRunner {
   }
 
   /**
-   * Whether each check that concerns this process alone passes now. A late one has its last result until its time
-   * limit, at which it fails: attackers of a busy process could otherwise make its load balancer remove it.
+   * Whether each check that concerns this process alone passes. One that is still running has its last result, until
+   * it fails by its time limit: attackers could otherwise make the load balancer remove a busy process.
    */
   async readiness(): Promise<Record<string, boolean>> {
     const names = measuredWith('unready')

@@ -8,7 +8,6 @@ import { header, signedPayment, testTerms, unsignedPayment } from '../../support
 import type { LedgerAccount } from '../../support/remotes/ledger.ts'
 import { FAILING_FACTORY } from '../../support/remotes/wire.ts'
 import { FACTORY, wrap } from '../../support/wallets.ts'
-import { REQUESTS_IN_PROGRESS_MAX } from '../../../agent/sale/limits/address-budget.ts'
 import { FREE_PATHS } from '../../../agent/operation/endpoints.ts'
 import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
@@ -29,8 +28,8 @@ export interface Attack {
   requests: Sent[]
   /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
   paidCalls?: number
-  /** Calls to the node for an address, unless they are those of payments that `verify` refuses. */
-  nodeCallsMax?: number
+  /** Whether `verify` accepts the payments. `NODE_CALLS_MAX` then does not apply. */
+  isVerified?: boolean
   /** Whether the other clients have an address of the attackers, if these have several connections of each. */
   sharesAddress?: boolean
   /** Disconnects some milliseconds after each request, or is not a client of HTTP. By default waits for each answer. */
@@ -39,8 +38,6 @@ export interface Attack {
   networkAddresses?: number
 }
 
-/** Of payments that `verify` accepts: an observation, one after the settlement, and its verdict. */
-const VERIFIED_CALLS_MAX = 3 * REQUESTS_IN_PROGRESS_MAX
 /** In a run of six seconds, the connections are open for most of it. */
 const SETTLE_MS = 5_000
 /** Payments that an attacker settles and replays. */
@@ -125,7 +122,7 @@ const SINGLE_ATTACKS = {
   'signatures of empty wallets': () => fromWallets({ balance: 0 }),
   'wallets emptied after verify': async (): Promise<Attack> => ({
     ...(await fromWallets({ isEmptiedAfterVerify: true })),
-    nodeCallsMax: VERIFIED_CALLS_MAX,
+    isVerified: true,
   }),
   'late payments': async (): Promise<Attack> => ({
     requests: await many(async () =>
@@ -222,15 +219,13 @@ const SINGLE_ATTACKS = {
     return {
       accounts: Object.fromEntries(payers.map((payer) => [payer, { isEmptiedAfterVerify: true }])),
       requests: payments.map(namesPaidBy),
-      nodeCallsMax: VERIFIED_CALLS_MAX,
+      isVerified: true,
     }
   },
   'one wallet with the price of one purchase': async (): Promise<Attack> => {
     const key = generatePrivateKey()
     const requests = await many(async () => paying(await signedPayment({ key })))
-    const accounts = { [privateKeyToAddress(key)]: { balance: 1_000 } }
-    // As many are verified as arrive before the first one is settled.
-    return { accounts, requests, paidCalls: 3, nodeCallsMax: VERIFIED_CALLS_MAX }
+    return { accounts: { [privateKeyToAddress(key)]: { balance: 1_000 } }, requests, paidCalls: 3 }
   },
 }
 
@@ -241,7 +236,7 @@ async function mixture(url: string): Promise<Attack> {
   return {
     accounts: Object.assign({}, ...attacks.map(({ accounts }) => accounts)) as Record<string, LedgerAccount>,
     connections: 300,
-    nodeCallsMax: Infinity,
+    isVerified: true,
     requests: Array.from({ length: longest }, (_, index) =>
       attacks.flatMap(({ requests }) => requests[index % requests.length] ?? []),
     ).flat(),

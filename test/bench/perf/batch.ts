@@ -18,8 +18,8 @@ import { batchRequest, WORKLOADS } from '../load/workloads.ts'
 import { HOSTILE } from '../search/queries.ts'
 import { median } from '../statistics.ts'
 import type { PerfRowId } from '../targets.ts'
-import { compareRounds, measureRounds, p50, SERVICE, serviceEnvironment, type HttpBench } from './http-rounds.ts'
-import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
+import { compareRounds, measureRounds, SERVICE, serviceEnvironment, type HttpBench } from './http-rounds.ts'
+import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 
 const SINGLE = '100 single lookups'
 const LOOKUPS = 100
@@ -37,8 +37,6 @@ const FIRST_DAY = '2020-01-01'
 const DAY_MS = 86_400_000
 /** A hundred answers then have almost 1 MiB. */
 const ADDRESS = 'A'.repeat(9_200)
-const ANSWER_BYTES = 2 ** 20
-const ROUND_TRIPS = 21
 
 export async function measureBatch(bench: HttpBench, context: PerfContext): Promise<PerfRow[]> {
   return [...(await measureCost(bench, context.size)), ...(await measureHolds(bench, context))]
@@ -56,7 +54,7 @@ async function measureCost(bench: HttpBench, size: PerfSize): Promise<PerfRow[]>
   )
   const compared = new Map([...results, [SINGLE, singles]])
   return [
-    compareRounds(compared, { id: 'batch p50', baseline: SINGLE, pick: p50 }),
+    compareRounds(compared, { id: 'batch p50', baseline: SINGLE, pick: ({ p50 }) => p50 }),
     compareRounds(compared, {
       id: 'batch cpu',
       baseline: SINGLE,
@@ -65,9 +63,7 @@ async function measureCost(bench: HttpBench, size: PerfSize): Promise<PerfRow[]>
   ]
 }
 
-async function measureHolds(bench: HttpBench, { size, directory }: PerfContext) {
-  const { dataset, remotes, corpus } = bench
-  const baseline = { name: '1 MiB of JSON, read and written', value: roundTripMs() }
+async function measureHolds({ dataset, remotes, corpus }: HttpBench, { size, directory }: PerfContext) {
   const data = join(directory, 'batches')
   const numbers = Array.from({ length: LOOKUPS }, (_, at) => String(900_000_000 + at))
   await recordHistories(data, numbers, Math.max(2, DAYS * size.requestShare))
@@ -87,20 +83,9 @@ async function measureHolds(bench: HttpBench, { size, directory }: PerfContext) 
   const rows: PerfRow[] = []
   for (const [id, make] of Object.entries(requests)) {
     const value = await holdsDuring(service, size, () => Array.from({ length: BATCHES }, make))
-    rows.push(withBaseline(id as PerfRowId, value, baseline))
+    rows.push({ id: id as PerfRowId, value })
   }
   return rows
-}
-
-function roundTripMs(): number {
-  const record = JSON.stringify(SYNTHETIC_COMPANY)
-  const text = `[${Array.from({ length: ANSWER_BYTES / record.length }, () => record).join(',')}]`
-  const times = Array.from({ length: ROUND_TRIPS }, () => {
-    const began = performance.now()
-    JSON.stringify(JSON.parse(text))
-    return performance.now() - began
-  })
-  return median(times)
 }
 
 /** The longest hold of a round: the median of the rounds, because a collection of garbage adds to a few. */

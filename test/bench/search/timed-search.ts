@@ -4,7 +4,6 @@ import type { AnswerContext } from '../../../agent/answer/registers.ts'
 import { parseOperation } from '../../../agent/operation/operation.ts'
 import type { SearchResponse } from '../../../agent/operation/search.ts'
 import { singleOf } from '../../support/operations.ts'
-import { median } from '../statistics.ts'
 
 /** The numbers of the ten best companies for a name, best first. */
 export type Search = (name: string) => readonly string[]
@@ -15,21 +14,16 @@ export const RANKED = 10
 const WARM_UP_QUERIES = 1_000
 const WARM_UP_MS_MAX = 10_000
 
-/** Of a query, so that a pause of the machine is not its time. */
-const REPEATS = 3
-
-/** The ranking for each query, and the median of its times in milliseconds. */
+/** The ranking for each query, and its time in milliseconds. */
 export function timed(search: Search, names: readonly string[]) {
   const end = performance.now() + WARM_UP_MS_MAX
   for (let at = 0; at < WARM_UP_QUERIES && performance.now() < end; at += 1) search(names[at % names.length] ?? '')
   const [rankings, times] = [[] as (readonly string[])[], [] as number[]]
   for (const name of names) {
-    const repeats = Array.from({ length: REPEATS }, () => {
-      const began = performance.now()
-      return { ranking: search(name), ms: performance.now() - began }
-    })
-    times.push(median(repeats.map(({ ms }) => ms)))
-    rankings.push(repeats[0]?.ranking ?? [])
+    const began = performance.now()
+    const ranking = search(name)
+    times.push(performance.now() - began)
+    rankings.push(ranking)
   }
   return { rankings, times }
 }
