@@ -71,8 +71,8 @@ function interrupted(until?: AbortSignal): AbortSignal {
   setMaxListeners(0, controller.signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const abort = (received: NodeJS.Signals) => {
-    ignore()
     controller.abort(received)
+    ignore()
   }
   const ignore = () => {
     for (const signal of signals) process.off(signal, abort)

@@ -47,6 +47,9 @@ export async function serve(
   const { environment } = context
   const status = await runInChildIfIdTaken(environment, config.dataDirectory, stop)
   if (status !== undefined) return context.finish(status)
+  const endOfWait = new AbortController()
+  // On a terminal it ends the process.
+  const second = context.isTerminal ? undefined : signalAfter(interrupted, () => context.interrupted(endOfWait.signal))
   const { logEvents, openLog } = await import('../../agent/service/log.ts')
   const { startService } = await import('../../agent/service/service.ts')
   const { importInProcess } = await import('./import-process.ts')
@@ -86,14 +89,19 @@ export async function serve(
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')
   service.becomeUnready()
-  if (!context.isTerminal) await waitForSignal(context)
+  if (second) await Promise.race([once(AbortSignal.timeout(UNREADY_MS), 'abort'), second])
+  endOfWait.abort()
   await service.stop()
 }
 
-/** Ends with the time, or with a second signal. */
-async function waitForSignal({ interrupted }: Pick<CliContext, 'interrupted'>): Promise<void> {
-  const elapsed = AbortSignal.timeout(UNREADY_MS)
-  await Promise.race([once(elapsed, 'abort'), once(interrupted(elapsed), 'abort')])
+/**
+ * The signal after the first one. It listens when the first one arrives: without a listener, a signal ends the process
+ * at once.
+ */
+function signalAfter(first: AbortSignal, listen: () => AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    first.addEventListener('abort', () => listen().addEventListener('abort', () => resolve()))
+  })
 }
 
 /** Timers do not keep the process alive. */
