@@ -217,7 +217,7 @@ describe('the command serve, if it cannot start', () => {
     await first.ended
     // A log that has lost its public keys.
     const log = openEnvironment({ folder: responsesFolder(directory), kind: 'responses' })
-    await log.remove('public-keys')
+    await log.remove('document:public-keys')
     await log.close()
     await rm(join(directory, 'keys'), { recursive: true })
     const line = /^Neither the response log nor DATA_DIR.keys has the key \S+ of earlier receipts: .* --new-keys\n$/

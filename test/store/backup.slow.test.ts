@@ -198,13 +198,13 @@ describe('a backup', () => {
       await new Catalog(source.dataDirectory).close()
       const file = join(source.dataDirectory, part, 'data.mdb')
       await writeFile(file, (await readFile(file)).fill(0xff, INTACT_BYTES))
-      // LMDB ends the process that reads the page.
+      // Refused when it is opened, or LMDB ends the process that reads the page.
       const script = `import { backUp } from './dist/store/backup/write.js'
         const [dataDirectory, folder] = process.argv.slice(1)
         await backUp({ dataDirectory, keysDirectory: dataDirectory, folder, now: () => new Date() })`
       const [status] = await runScript(script, [source.dataDirectory, folder])
       expect(status).not.to.equal(0)
-      expect(await readdir(parent)).to.have.members(['source', 'backup.partial'])
+      expect(await readdir(parent)).not.to.include('backup')
     })
   }
 
