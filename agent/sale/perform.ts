@@ -39,9 +39,14 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const outcome = await runSteps(context, request)
   if (outcome.kind === 'answer') return outcome
   if (outcome.kind === 'refused') return describeConflict(outcome, operation, context)
-  const { reason, note, ...refusal } = outcome
+  const { refusal, reason, note, paymentResponse } = outcome
   const quote = buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note })
-  return { ...refusal, kind: 'refused', refusal: { ...refusal.refusal, reason }, quote }
+  return {
+    kind: 'refused',
+    refusal: { ...refusal, reason },
+    quote,
+    ...(paymentResponse !== undefined && { paymentResponse }),
+  }
 }
 
 /** The steps 3 to 13. */

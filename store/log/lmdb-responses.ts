@@ -243,10 +243,14 @@ export class LmdbResponseLog implements MoveSource {
     const progress = this.#ranges.progress.getBinary(key)
     const bytes = this.#ranges.records.getBinary(key)
     if (!bytes) return undefined
-    const cached = this.#cache.get(key)
-    if (cached?.checksum.equals(storedChecksum(bytes)) && isSame(cached.progress, progress)) return cached.record
-    const record = decodeStored(key, bytes, progress)
-    this.#cache.set(key, { record, progress, checksum: Buffer.from(storedChecksum(bytes)) })
+    const found = this.#cache.get(key)
+    const cached = found?.checksum.equals(storedChecksum(bytes)) ? found : undefined
+    if (cached && isSame(cached.progress, progress)) return cached.record
+    const record =
+      cached && progress
+        ? withProgress(cached.record, decodeProgress(progress, cached.record.identity))
+        : decodeStored(key, bytes, progress)
+    this.#cache.set(key, { record, progress, checksum: cached?.checksum ?? Buffer.from(storedChecksum(bytes)) })
     return record
   }
 
@@ -255,9 +259,12 @@ export class LmdbResponseLog implements MoveSource {
     const { identities, records, progress } = this.#ranges
     const digest = digestOf(record.identity)
     const key = newRecordKey(record.prepared_at, digest)
+    const bytes = encodeRecord(record)
     identities.put(digest, key)
-    records.put(key, asBinary(encodeRecord(record)))
+    records.put(key, asBinary(bytes))
     if (!isVersion(NEW_VERSION, record)) progress.put(key, asBinary(encodeProgress(record)))
+    // A sale is read again for the chain and for a replay, soon after it was stored.
+    this.#cache.set(key, { record, progress: undefined, checksum: Buffer.from(storedChecksum(bytes)) })
     return key
   }
 

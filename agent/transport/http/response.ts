@@ -56,7 +56,10 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
   const { status, retryAfterSeconds } = REFUSALS[refusal.code]
   const retryAfter = refusal.retryAfterSeconds ?? retryAfterSeconds
   const headers: Record<string, string> = { ...PRIVATE_JSON }
-  if (quote) Object.assign(headers, { [PAYMENT_HEADERS.required]: quote.header, Link: QUOTE_LINKS })
+  if (quote) {
+    headers[PAYMENT_HEADERS.required] = quote.header
+    headers['Link'] = QUOTE_LINKS
+  }
   if (paymentResponse !== undefined) headers[PAYMENT_HEADERS.response] = paymentResponse
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
   if (refusal.allow !== undefined) headers['Allow'] = refusal.allow
