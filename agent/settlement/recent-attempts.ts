@@ -23,6 +23,8 @@ interface Options {
   log: Pick<ResponseLog, 'advance'>
   monotonic: () => number
   timer: Timer
+  /** Default: {@link PAYMENTS_MAX}. */
+  paymentsMax?: number
 }
 
 /** What this process knows of an attempt: that its own one has ended, or when it first saw the present lease. */
@@ -34,13 +36,16 @@ const keyOf = ({ identity, attempt }: ResponseRecord) => `${identity} ${attempt}
 export class RecentAttempts {
   readonly #options: Options
   /** On the monotonic clock. */
-  readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
+  readonly #observedAt: LRUCache<string, number>
   /** The attempts of this process. */
   readonly #running = new Set<string>()
-  readonly #seen = new LRUCache<string, Seen>({ max: PAYMENTS_MAX })
+  readonly #seen: LRUCache<string, Seen>
 
   constructor(options: Options) {
+    const { paymentsMax: max = PAYMENTS_MAX } = options
     this.#options = options
+    this.#observedAt = new LRUCache({ max })
+    this.#seen = new LRUCache({ max })
   }
 
   /** Renews the lease of the attempt while `work` runs. */

@@ -81,7 +81,7 @@ export class SimulatedServer {
         ownership: new LogOwnership(),
         facilitator: facilitator.client(owner, invariants),
         chain: nodes.open(owner, now),
-        recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer }),
+        recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer, paymentsMax: CACHED_MAX }),
         doubts: new FacilitatorDoubts({ log: opened, monotonic: () => sim.now }),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
