@@ -3,6 +3,7 @@
  * record, so that another process neither settles the payment too nor waits for an attempt whose process has died.
  */
 import { LRUCache } from 'lru-cache'
+import { entriesAtMost } from '../../base/lru-cache.ts'
 import type { Timer } from '../../base/runtime.ts'
 import type { Lease, ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
@@ -23,8 +24,6 @@ interface Options {
   log: Pick<ResponseLog, 'advance'>
   monotonic: () => number
   timer: Timer
-  /** Default: {@link PAYMENTS_MAX}. */
-  paymentsMax?: number
 }
 
 /** What this process knows of an attempt: that its own one has ended, or when it first saw the present lease. */
@@ -36,16 +35,13 @@ const keyOf = ({ identity, attempt }: ResponseRecord) => `${identity} ${attempt}
 export class RecentAttempts {
   readonly #options: Options
   /** On the monotonic clock. */
-  readonly #observedAt: LRUCache<string, number>
+  readonly #observedAt = new LRUCache<string, number>(entriesAtMost(PAYMENTS_MAX))
   /** The attempts of this process. */
   readonly #running = new Set<string>()
-  readonly #seen: LRUCache<string, Seen>
+  readonly #seen = new LRUCache<string, Seen>(entriesAtMost(PAYMENTS_MAX))
 
   constructor(options: Options) {
-    const { paymentsMax: max = PAYMENTS_MAX } = options
     this.#options = options
-    this.#observedAt = new LRUCache({ max })
-    this.#seen = new LRUCache({ max })
   }
 
   /** Renews the lease of the attempt while `work` runs. */

@@ -3,6 +3,7 @@
  * is verified (contract 6.2.2). One budget covers all kinds of requests.
  */
 import { LRUCache } from 'lru-cache'
+import { entriesAtMost } from '../../../base/lru-cache.ts'
 import { count, giveBack, spend, type SlidingMinute } from '../../../base/sliding-minute.ts'
 import { rateLimited, type Refused } from '../../operation/outcome.ts'
 
@@ -47,7 +48,7 @@ export class AddressBudgets {
   constructor(options: AddressBudgetsOptions) {
     this.#options = options
     const memoMethod = (): Account => ({ minute: [], exemptedAt: -Infinity, inProgress: 0 })
-    this.#accounts = new LRUCache({ max: options.addressesMax ?? ADDRESSES_MAX, memoMethod })
+    this.#accounts = new LRUCache({ ...entriesAtMost(options.addressesMax ?? ADDRESSES_MAX), memoMethod })
   }
 
   enter(address: string): RequestBudget {

@@ -78,8 +78,6 @@ interface ChainOptions {
   /** Called when the local clock becomes wrong or right. */
   onClockChange?: (isWrong: boolean) => void
   pause?: (milliseconds: number) => Promise<unknown>
-  /** Unfinished searches of logs that are kept in memory. */
-  searchesMax?: number
 }
 
 /** A node with its searches, and an observation that it made. */
@@ -98,12 +96,12 @@ export function openChain({ urls, ...options }: ChainOptions & { urls: readonly 
 
 export function readChainWith(
   rpcs: readonly Rpc[],
-  { chainId, now, onClockChange = () => undefined, pause, searchesMax }: ChainOptions,
+  { chainId, now, onClockChange = () => undefined, pause }: ChainOptions,
 ): Chain {
   const clock = new ClockCheck(now, onClockChange)
   const nodes = new Nodes(rpcs, chainId)
   const searches = rpcs.map((rpc) => {
-    return { rpc, search: new RangeSearch(searchesMax), transfers: new TransferSearch() }
+    return { rpc, search: new RangeSearch(), transfers: new TransferSearch() }
   })
   const nodeOf = (observation: Observation): ObservedNode => {
     const node = searches[observation.node]

@@ -3,6 +3,7 @@
  * the next call. Progress is in memory: after a restart the search starts again.
  */
 import { LRUCache } from 'lru-cache'
+import { entriesAtMost } from '../../../base/lru-cache.ts'
 import { RpcError } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { isTimeout } from '../../../base/deadline.ts'
@@ -40,7 +41,7 @@ export class RangeSearch {
   readonly #progress: LRUCache<string, Progress>
 
   constructor(searchesMax = SEARCHES_MAX) {
-    this.#progress = new LRUCache({ max: searchesMax })
+    this.#progress = new LRUCache(entriesAtMost(searchesMax))
   }
 
   /** The first result. Undefined if there is none or if the search is not finished. */

@@ -11,8 +11,6 @@ import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 import { NODE_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
 
-/** An LRU cache of the usual size takes long to create. */
-const SEARCHES_MAX = 20
 /**
  * Shorter than the distance of the two observations that end a payment: a fork has the chain's id and recorded blocks.
  */
@@ -57,7 +55,6 @@ export class SimulatedNodes {
       now,
       pause: (milliseconds) =>
         new Promise((resolve) => void this.#sim.after(milliseconds, () => resolve(undefined), owner)),
-      searchesMax: SEARCHES_MAX,
     })
   }
 

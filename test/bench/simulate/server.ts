@@ -26,8 +26,6 @@ import type { Owner, Simulator } from './simulator.ts'
 const BASE_URL = 'http://127.0.0.1:4021'
 /** Few, so that verifications wait for each other. */
 const VERIFICATIONS_MAX = 4
-/** Entries of each cache. Caches of the usual size would take most of the time, because they reserve their memory. */
-const CACHED_MAX = 20
 
 interface ServerOptions {
   sim: Simulator
@@ -53,7 +51,7 @@ export class SimulatedServer {
   constructor(name: string, options: ServerOptions) {
     this.name = name
     this.#options = options
-    this.#budgets = new AddressBudgets({ perMinute: 300, clock: () => options.sim.now, addressesMax: CACHED_MAX })
+    this.#budgets = new AddressBudgets({ perMinute: 300, clock: () => options.sim.now })
     this.#owner = { name, alive: false }
     this.start()
   }
@@ -81,7 +79,7 @@ export class SimulatedServer {
         ownership: new LogOwnership(),
         facilitator: facilitator.client(owner, invariants),
         chain: nodes.open(owner, now),
-        recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer, paymentsMax: CACHED_MAX }),
+        recentAttempts: new RecentAttempts({ log: opened, monotonic: () => sim.now, timer }),
         doubts: new FacilitatorDoubts({ log: opened, monotonic: () => sim.now }),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
