@@ -1,4 +1,4 @@
-/** LRU caches of a bounded number of entries. */
+/** Bounds of LRU caches. */
 
-/** Options of an LRU cache. With its option `max` a cache reserves memory for all entries when it is made. */
+/** At most so many entries. The option `max` of lru-cache would reserve the memory of all when the cache is made. */
 export const entriesAtMost = (count: number) => ({ maxSize: count, sizeCalculation: () => 1 })

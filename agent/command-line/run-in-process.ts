@@ -70,7 +70,9 @@ function interrupted(until?: AbortSignal): AbortSignal {
   // Each row of a list that is being bought listens.
   setMaxListeners(0, controller.signal)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  if (until?.aborted) return controller.signal
   const abort = (received: NodeJS.Signals) => {
+    // First, so that what hears it can listen for the next signal: without a listener, that one ends the process.
     controller.abort(received)
     ignore()
   }

@@ -212,18 +212,11 @@ export function pathMembers({ path }: OperationDefinition): string[] {
 }
 
 /** The members of the input that are query parameters, in the order of the canonical URL. */
-export function queryMembers(definition: OperationDefinition): readonly string[] {
+export function queryMembers(definition: OperationDefinition): string[] {
   if (definition.method === 'POST') return []
-  const known = queryMembersOf.get(definition)
-  if (known) return known
   const inPath = pathMembers(definition)
-  const members = Object.keys(definition.inputSchema.shape).filter((name) => !inPath.includes(name))
-  queryMembersOf.set(definition, members)
-  return members
+  return Object.keys(definition.inputSchema.shape).filter((name) => !inPath.includes(name))
 }
-
-/** Each quote needs them twice. */
-const queryMembersOf = new WeakMap<OperationDefinition, readonly string[]>()
 
 /** The members without which an input is not valid. */
 export function requiredMembers({ inputSchema }: OperationDefinition): string[] {

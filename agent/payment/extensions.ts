@@ -41,9 +41,9 @@ const paymentIdentifier = {
 }
 
 /** Where the members of an input are in the request, as `bazaar` names it. */
-function locate(definition: OperationDefinition): [location: string, members: readonly string[]][] {
+function locate(definition: OperationDefinition): [location: string, members: string[]][] {
   if (definition.method === 'POST') return [['body', Object.keys(definition.inputSchema.shape)]]
-  const locations: [string, readonly string[]][] = [
+  const locations: [string, string[]][] = [
     ['pathParams', pathMembers(definition)],
     ['queryParams', queryMembers(definition)],
   ]

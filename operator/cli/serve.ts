@@ -47,9 +47,6 @@ export async function serve(
   const { environment } = context
   const status = await runInChildIfIdTaken(environment, config.dataDirectory, stop)
   if (status !== undefined) return context.finish(status)
-  const endOfWait = new AbortController()
-  // On a terminal it ends the process.
-  const second = context.isTerminal ? undefined : signalAfter(interrupted, () => context.interrupted(endOfWait.signal))
   const { logEvents, openLog } = await import('../../agent/service/log.ts')
   const { startService } = await import('../../agent/service/service.ts')
   const { importInProcess } = await import('./import-process.ts')
@@ -87,20 +84,27 @@ export async function serve(
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
+  const waitEnd = new AbortController()
+  // On a terminal a second signal ends the process.
+  const secondSignal = context.isTerminal
+    ? undefined
+    : signalAfter(interrupted, () => context.interrupted(waitEnd.signal))
   log.info({ signal: await signal }, 'stopping')
   service.becomeUnready()
-  if (second) await Promise.race([once(AbortSignal.timeout(UNREADY_MS), 'abort'), second])
-  endOfWait.abort()
+  if (secondSignal) await Promise.race([once(AbortSignal.timeout(UNREADY_MS), 'abort'), secondSignal])
+  waitEnd.abort()
   await service.stop()
 }
 
 /**
- * The signal after the first one. It listens when the first one arrives: without a listener, a signal ends the process
- * at once.
+ * Resolves at the signal after the first one. `listen` is called while that one is handled, because a signal without a
+ * listener ends the process at once.
  */
 function signalAfter(first: AbortSignal, listen: () => AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    first.addEventListener('abort', () => listen().addEventListener('abort', () => resolve()))
+    const listenAgain = () => listen().addEventListener('abort', () => resolve())
+    if (first.aborted) listenAgain()
+    else first.addEventListener('abort', listenAgain)
   })
 }
 

@@ -11,7 +11,6 @@ import {
   rmSync,
   statSync,
   writeSync,
-  type Stats,
 } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
@@ -85,9 +84,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   const environment = openFolder(options)
   try {
     checkLayout(environment, options)
-    const path = dataFile(folder)
-    const stats = statSync(path)
-    opened.set(folder, { path, place: placeOf(stats), bytes: stats.size, changedAt: NaN, checkedAt: -Infinity })
+    opened.set(folder, { place: placeOf(folder), bytes: statSync(dataFile(folder)).size, checkedAt: -Infinity })
     return environment
   } catch (cause) {
     environment.close().catch(() => undefined)
@@ -95,22 +92,13 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-interface OpenFile {
-  path: string
-  /** Where it was when it was opened. */
-  place: string | undefined
-  /** Its largest size since. */
-  bytes: number
-  /** Its time of change when it was last read, in milliseconds. */
-  changedAt: number
-  checkedAt: number
+/** The file of each folder when it was last opened, and its largest size since. */
+const opened = new Map<string, { place: string | undefined; bytes: number; checkedAt: number }>()
+
+function placeOf(folder: string): string | undefined {
+  const stats = statSync(dataFile(folder), { throwIfNoEntry: false })
+  return stats && `${stats.dev} ${stats.ino}`
 }
-
-/** By folder. */
-const opened = new Map<string, OpenFile>()
-
-const statsOf = ({ path }: OpenFile) => statSync(path, { throwIfNoEntry: false })
-const placeOf = (stats: Stats | undefined) => stats && `${stats.dev} ${stats.ino}`
 
 /**
  * LMDB ends the process if it reads an open file that was cut, or whose meta pages are damaged. Called before a read of
@@ -121,18 +109,14 @@ export function checkHead(folder: string): void {
   const file = opened.get(folder)
   const now = performance.now()
   if (!file || now - file.checkedAt < HEAD_INTERVAL_MS) return
-  const stats = statsOf(file)
-  // A file that was removed or replaced is still open (`checkPlace`). One that nobody has written to is as it was.
-  if (stats && placeOf(stats) === file.place && stats.mtimeMs !== file.changedAt) {
-    file.bytes = readSize(folder, file)
-    file.changedAt = stats.mtimeMs
-  }
+  // A file that was removed or replaced is still open (`checkPlace`).
+  if (placeOf(folder) === file.place) file.bytes = readSize(folder, file.bytes)
   file.checkedAt = now
 }
 
-function readSize(folder: string, { path, bytes: before }: OpenFile): number {
+function readSize(folder: string, before: number): number {
   try {
-    return withFile(path, 'r', (file) => {
+    return withFile(dataFile(folder), 'r', (file) => {
       const { size } = fstatSync(file)
       // LMDB never makes a file smaller.
       if (size < before) throw new Error('it was cut')
@@ -148,7 +132,7 @@ function readSize(folder: string, { path, bytes: before }: OpenFile): number {
 /** @throws LostFileError if the file of a folder that this process has open was removed, moved or replaced */
 export function checkPlace(folder: string): void {
   const file = opened.get(folder)
-  if (file && placeOf(statsOf(file)) !== file.place)
+  if (file && placeOf(folder) !== file.place)
     throw new LostFileError(`${folder}: its open file was removed, moved or replaced; stop the service and restore it`)
 }
 

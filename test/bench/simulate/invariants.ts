@@ -10,6 +10,7 @@ import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
+import type { SimulatedNodes } from './node.ts'
 import { PRICE, TERMS, type Purchase, type SimulatedPayment } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 import { FACILITATOR_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
@@ -22,6 +23,7 @@ interface Observed {
   chain: SimulatedChain
   facilitator: SimulatedFacilitator
   log: SimulatedLog
+  nodes: Pick<SimulatedNodes, 'haveMisled'>
 }
 
 export class Invariants {
@@ -106,7 +108,7 @@ export class Invariants {
 
   /** A 402 makes the buyer sign again, so it must not be sent while a transfer has happened or may happen. */
   #refused({ payment: { key, identity }, number }: Purchase, status: number, code: string): void {
-    const { sim, log, facilitator } = this.#observed
+    const { sim, log, facilitator, nodes } = this.#observed
     if (facilitator.hasMisreported(key)) return
     const record = log.store.records.get(identity)
     if (code === 'payment_replay_conflict' && record && numberIn(record.body) === number)
@@ -116,11 +118,11 @@ export class Invariants {
     const isLongBegun = sim.now - (this.#begunAt.get(key) ?? sim.now) > LOOK_MS_MAX
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
       this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
-    if (this.isPaid(key)) this.fail('I15 402 for a paid payment', short(key))
+    if (this.isPaid(key) && !nodes.haveMisled) this.fail('I15 402 for a paid payment', short(key))
   }
 
   #written(record: ResponseRecord, before: ResponseRecord | undefined): void {
-    const { chain, facilitator } = this.#observed
+    const { chain, facilitator, nodes } = this.#observed
     const { identity, state } = record
     const key = identity.split('/').slice(-2).join('/')
     const spend = chain.spends.get(key)
@@ -149,13 +151,14 @@ export class Invariants {
           this.fail('I4 refused although the token makes the transfer', short(key))
         break
       case 'rejected':
-        if (!spend || this.isPaid(key) || !chain.isFinal(spend)) this.fail('I4 rejected before it is final', short(key))
+        if ((!spend || this.isPaid(key) || !chain.isFinal(spend)) && !nodes.haveMisled)
+          this.fail('I4 rejected before it is final', short(key))
         break
       case 'expired': {
         const { validBefore } = (record.payment as { payload: { authorization: { validBefore: string } } }).payload
           .authorization
         // The payer may still cancel the nonce afterwards. That transfers nothing.
-        if (this.isPaid(key) || chain.final.time < Number(validBefore))
+        if ((this.isPaid(key) && !nodes.haveMisled) || chain.final.time < Number(validBefore))
           this.fail('I4 expired before it is final', short(key))
         break
       }

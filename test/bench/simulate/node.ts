@@ -16,10 +16,12 @@ import { NODE_MS_MAX } from '../../../agent/settlement/rpc/time-limits.ts'
  */
 const FORK_MS_MAX = 55_000
 /**
- * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the
- * 64 blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
+ * Longer than that distance: of several nodes only one follows the fork, and the others contradict it, or in a few runs
+ * all nodes mislead. Shorter than the 64 blocks down to the one that a sale records: a sale must not begin on a fork
+ * that is longer (docs/reliability.md).
  */
-const LIE_MS_MAX = 110_000
+const LONG_FORK_MS_MAX = 110_000
+const MISLEADING_SHARE = 0.1
 const FORK_SALT = 0xf0_4c
 
 /** What a node shows. Its blocks up to `sharedTo` are those of the chain; it has none of the later transactions. */
@@ -27,6 +29,14 @@ interface View {
   newest: number
   sharedTo: number
 }
+
+/** The transaction on the fork that uses the nonce of a transfer. */
+const cancellationOf = (spend: Spend): Spend => ({
+  ...spend,
+  kind: 'cancel',
+  to: spend.from,
+  hash: `0xf0f0${spend.hash.slice(6)}`,
+})
 
 export class SimulatedNodes {
   readonly #sim: Simulator
@@ -39,6 +49,10 @@ export class SimulatedNodes {
   /** The only node that follows a fork, of several ones. */
   #liar: number | undefined
   #wasForked = false
+  /** Whether payers have cancelled on the fork what they transferred on the chain. Otherwise the fork has neither. */
+  #areCancelled = false
+  /** Whether both observations that end a payment could come from the fork. A later retry must find its transfer. */
+  haveMisled = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {
     this.#sim = sim
@@ -67,8 +81,14 @@ export class SimulatedNodes {
     if (this.#wasForked) return
     this.#wasForked = true
     const isLie = this.#count > 1
-    const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : FORK_MS_MAX)
+    this.haveMisled = !isLie && sim.chance(MISLEADING_SHARE)
+    const from = this.haveMisled ? FORK_MS_MAX : 5_000
+    const milliseconds = sim.between(from, isLie || this.haveMisled ? LONG_FORK_MS_MAX : FORK_MS_MAX)
     sim.count('fault chain: a fork with the same id')
+    if (this.haveMisled) {
+      sim.count('fault chain: a fork that outlasts two observations')
+      this.#areCancelled = sim.chance(0.5)
+    }
     if (isLie) {
       sim.count('fault chain: one of several nodes follows a fork')
       this.#liar = sim.between(0, this.#count - 1)
@@ -117,10 +137,15 @@ export class SimulatedNodes {
     return { newest, sharedTo: Math.min(newest, (isForked ? this.#forkedAt : undefined) ?? newest) }
   }
 
-  /** What a node shows. It has no transaction above `sharedTo`, and misses logs now and then. */
+  /** What a node shows. Above `sharedTo` it has no transaction, or other ones. It misses logs now and then. */
   #show(view: View): ShownChain {
-    const until = Math.min(view.newest, view.sharedTo)
-    const isShown = ({ block }: Spend) => block <= until
+    const hasOthers = this.#areCancelled && view.sharedTo < view.newest
+    const seen = (spend: Spend): Spend[] => {
+      if (spend.block > view.newest) return []
+      if (spend.block <= view.sharedTo) return [spend]
+      return hasOthers ? [cancellationOf(spend)] : []
+    }
+    const all = () => [...this.#chain.spends.values()].flatMap(seen)
     const toShown = (spend: Spend) => ({ spend, transaction: spend.hash, block: spend.block })
     return {
       chainId: TERMS.chainId,
@@ -131,16 +156,16 @@ export class SimulatedNodes {
       stateOf: (payer, nonce) => {
         const spend = this.#chain.spends.get(keyOf(payer, nonce))
         const balance = this.#chain.balances.get(payer) ?? 0n
-        return { codeBytes: 1, balance, isUsed: spend !== undefined && isShown(spend) }
+        return { codeBytes: 1, balance, isUsed: spend !== undefined && seen(spend).length > 0 }
       },
       spends: ({ from, to }) => {
         const inRange = ({ block }: Spend) => block >= from && block <= to
-        const spends = [...this.#chain.spends.values()].filter((spend) => isShown(spend) && inRange(spend))
+        const spends = all().filter(inRange)
         return spends.length > 0 && this.#sim.fault('chain: logs are missing', 0.05) ? [] : spends.map(toShown)
       },
       spendIn: (transaction) =>
-        [...this.#chain.spends.values()]
-          .filter((spend) => spend.hash === transaction && isShown(spend))
+        all()
+          .filter(({ hash }) => hash === transaction)
           .map(toShown)
           .at(0),
     }

@@ -49,7 +49,7 @@ function crashAtRandom(scenario: Scenario): void {
 function stopFaults({ sim, nodes, servers, buyers }: Scenario): void {
   sim.injectsFaults = false
   sim.trace('simulator', () => 'FAULTS END')
-  nodes.restore()
+  if (!nodes.haveMisled) nodes.restore()
   for (const server of servers) {
     server.setClock(0)
     server.start()
