@@ -12,7 +12,7 @@ import type { Scenario } from './scenario.ts'
 
 /** The last retry of one payment must have its outcome within this time. */
 const LAST_REPEAT_MS_MAX = 15 * 60_000
-const MISLED_MS_MAX = 3 * 60_000
+const MISLED_MS_MAX = 6 * 60_000
 /** The pause before a request is repeated after 429 or 503. */
 const REPEAT_MS = 5_000
 
