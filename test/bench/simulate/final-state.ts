@@ -18,18 +18,31 @@ const REPEAT_MS = 5_000
 
 /** Whether no transaction, record, server or buyer waits for anything. */
 export function isAtRest(scenario: Scenario): boolean {
-  const { chain, log, servers, buyers } = scenario
+  const { chain, servers, buyers } = scenario
   return (
     chain.mempool.length === 0 &&
-    log.unfinished().length === 0 &&
+    unfinished(scenario).length === 0 &&
     servers.every(({ isUp }) => isUp) &&
     buyers.every((buyer) => isDone(scenario, buyer))
   )
 }
 
+/** The open records that can end. */
+function unfinished(scenario: Scenario): string[] {
+  return scenario.log.unfinished().filter((identity) => !hasBegunOnFork(scenario, identity))
+}
+
+function hasBegunOnFork({ log, nodes }: Scenario, identity: string | undefined): boolean {
+  return identity !== undefined && nodes.hasBegunOnFork(log.store.records.get(identity))
+}
+
 /** Whether the buyer has its response or cannot buy. */
 function isDone(scenario: Scenario, buyer: SimulatedBuyer): boolean {
-  return buyer.body !== undefined || (!buyer.isWaiting && cannotBuy(scenario, buyer))
+  return (
+    buyer.body !== undefined ||
+    (!buyer.isWaiting && cannotBuy(scenario, buyer)) ||
+    hasBegunOnFork(scenario, buyer.current?.identity)
+  )
 }
 
 function cannotBuy({ chain }: Scenario, buyer: SimulatedBuyer): boolean {
@@ -39,7 +52,7 @@ function cannotBuy({ chain }: Scenario, buyer: SimulatedBuyer): boolean {
 
 export function checkFinalState(scenario: Scenario): void {
   const { log, invariants, buyers, facilitator, nodes } = scenario
-  for (const identity of log.unfinished())
+  for (const identity of unfinished(scenario))
     invariants.fail('L1 a record never ends', `${short(identity)} is ${log.store.records.get(identity)?.state}`)
   for (const buyer of buyers) {
     if (!isDone(scenario, buyer)) invariants.fail('L2 a buyer never gets a response', short(buyer.payer))
@@ -55,7 +68,8 @@ export async function retryAll(scenario: Scenario): Promise<void> {
   // Until the fork has ended, and a retry of an ended payment observes the chain again.
   if (scenario.nodes.haveMisled) await scenario.sim.run(MISLED_MS_MAX)
   for (const { signed, number } of scenario.buyers)
-    for (const payment of signed) await retry(scenario, { payment, number })
+    for (const payment of signed)
+      if (!hasBegunOnFork(scenario, payment.identity)) await retry(scenario, { payment, number })
 }
 
 async function retry(scenario: Scenario, { payment, number }: Purchase): Promise<void> {

@@ -6,6 +6,7 @@ import { readChainWith, type Chain } from '../../../agent/settlement/chain/chain
 import { RpcError, type Rpc } from '../../../agent/settlement/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/settlement/rpc/post-json.ts'
 import { replyTo, type ShownChain } from '../../support/remotes/chain-node.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import { blockHash, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
 import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -98,6 +99,11 @@ export class SimulatedNodes {
     sim.trace('nodes', () => `follow a fork for ${milliseconds} ms`)
     this.#forkedAt = this.#chain.head.number
     sim.afterNoFlush(milliseconds, () => this.restore())
+  }
+
+  /** Whether a sale has recorded a block of the fork, which was then longer than 64 blocks (docs/reliability.md). */
+  hasBegunOnFork(record: ResponseRecord | undefined): boolean {
+    return record?.from_block_hash === blockHash(FORK_SALT, Number(record?.from_block))
   }
 
   restore(): void {
