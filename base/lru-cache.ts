@@ -1,4 +1,4 @@
-/** Bounds of LRU caches. */
+/** The bound of an LRU cache. */
 
-/** At most so many entries. The option `max` of lru-cache would reserve the memory of all when the cache is made. */
+/** At most so many entries. With the option `max` lru-cache reserves memory for all of them when it is made. */
 export const entriesAtMost = (count: number) => ({ maxSize: count, sizeCalculation: () => 1 })

@@ -69,8 +69,8 @@ function interrupted(until?: AbortSignal): AbortSignal {
   const controller = new AbortController()
   // Each row of a list that is being bought listens.
   setMaxListeners(0, controller.signal)
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   if (until?.aborted) return controller.signal
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const abort = (received: NodeJS.Signals) => {
     // First, so that what hears it can listen for the next signal: without a listener, that one ends the process.
     controller.abort(received)

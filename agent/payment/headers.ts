@@ -55,7 +55,7 @@ const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CH
 /** A facilitator can fail to read another value, also `null`. */
 const optionalText = z.string().optional().catch(undefined)
 
-/** Unknown members are dropped, also for facilitators, except in `extensions`. The payment hash covers all. */
+/** Unknown members are dropped, also for facilitators, except in `extensions`. The payment hash covers them too. */
 export const paymentPayloadSchema = z.object({
   x402Version: z.literal(X402_VERSION),
   accepted: acceptedSchema,

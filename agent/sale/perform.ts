@@ -39,14 +39,9 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const outcome = await runSteps(context, request)
   if (outcome.kind === 'answer') return outcome
   if (outcome.kind === 'refused') return describeConflict(outcome, operation, context)
-  const { refusal, reason, note, paymentResponse } = outcome
+  const { reason, note, ...refusal } = outcome
   const quote = buildQuote({ terms: context.terms, operation, url: resourceUrl, reason, note })
-  return {
-    kind: 'refused',
-    refusal: { ...refusal, reason },
-    quote,
-    ...(paymentResponse !== undefined && { paymentResponse }),
-  }
+  return { ...refusal, kind: 'refused', refusal: { ...refusal.refusal, reason }, quote }
 }
 
 /** The steps 3 to 13. */

@@ -41,8 +41,8 @@ import { MOVED, PART, type LogPart, type MoveSource } from './move.ts'
 import type { CountQuery, DocumentVersion, LogPage, LogQuery } from './responses.ts'
 
 /**
- * A record that was read or claimed, and what tells that the stored one is the same: the checksum of its claim, and the
- * bytes of its progress. Damage behind an intact checksum is found by a read without this cache only.
+ * A record that this process has read or claimed. The stored one is the same if the checksum of its claim and the bytes
+ * of its progress are equal. The bytes after the checksum are not checked again.
  */
 interface CachedRecord {
   readonly checksum: Buffer

@@ -133,8 +133,8 @@ const PROGRESS: ReadonlySet<string> = new Set(
 )
 
 /**
- * Of a record, or of its progress. `Object.entries` takes five times as long, and rest elements more (`bench perf`, row
- * "paid lookup").
+ * The members of a record that are its progress, or the others. `Object.entries` takes five times as long, and rest
+ * elements more (`bench perf`, row "paid lookup").
  */
 function membersOf(record: ResponseRecord, areProgress: boolean) {
   const members: Record<string, unknown> = {}

@@ -107,7 +107,7 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
   const rows: PerfRow[] = []
   const measured = async (file: string, measuring: Promise<PerfRow[]>) => {
     const found = await measuring
-    // If a later row cannot be measured, there is no table.
+    // At once, because there is no table if a later row cannot be measured.
     for (const { id, value, baseline } of found) console.error(file, id, value, baseline?.value ?? '')
     rows.push(...found)
   }

@@ -65,7 +65,7 @@ export function checkFinalState(scenario: Scenario): void {
 
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
 export async function retryAll(scenario: Scenario): Promise<void> {
-  // Until the fork has ended, and a retry of an ended payment observes the chain again.
+  // The fork ends first, and a retry of an ended payment observes the chain only once a minute.
   if (scenario.nodes.haveMisled) await scenario.sim.run(MISLED_MS_MAX)
   for (const { signed, number } of scenario.buyers)
     for (const payment of signed)

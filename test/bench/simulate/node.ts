@@ -51,9 +51,9 @@ export class SimulatedNodes {
   /** The only node that follows a fork, of several ones. */
   #liar: number | undefined
   #wasForked = false
-  /** Whether payers have cancelled on the fork what they transferred on the chain. Otherwise the fork has neither. */
+  /** Whether the fork shows transfers of the chain as cancellations. Otherwise it shows their nonces as free. */
   #areCancelled = false
-  /** Whether both observations that end a payment could come from the fork. A later retry must find its transfer. */
+  /** Whether the fork is so long that it can end payments. Retries after it must find their transfers. */
   haveMisled = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {

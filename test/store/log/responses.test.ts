@@ -124,6 +124,14 @@ describe('the response log', () => {
     })
   }
 
+  it('keeps a damaged record, for the operator, when it removes old ones that it has in memory', async () => {
+    await storeRecord(log, makeRecord({ identity: 'payer/1', state: 'confirmed' }))
+    await using ranges = openLogRanges(directory)
+    damage(ranges, 'payer/1', flipped)
+    await endReadTransactions()
+    expect(await log.prune({ before: new Date(Date.now() + 1_000_000_000_000), max: 10 })).to.equal(0)
+  })
+
   it('advances what is on disk, also if it read an older value of the same version before', async () => {
     const record = makeRecord({})
     await log.claim(record)
