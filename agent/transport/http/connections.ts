@@ -79,6 +79,8 @@ export class Connections {
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   /** In the order of `since`. */
   readonly #open = new Map<Socket, Connection>()
+  /** Those that waited when they were last seen, in the same order. */
+  readonly #waiting = new Set<Connection>()
   /** Connections of each prefix. Behind a proxy, running requests of each prefix. */
   readonly #sizes = new PrefixSums()
   /** Those with a large answer that the client has not read, and its bytes. The slowest reader is the first. */
@@ -100,6 +102,7 @@ export class Connections {
     const connection: Connection = { socket, prefixes, since, isVerified: false, unanswered: [] }
     this.#newcomers.add(connection)
     this.#open.set(socket, connection)
+    this.#waiting.add(connection)
     if (!this.#isBehindProxy) this.#sizes.add(connection, 1)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
@@ -240,28 +243,47 @@ export class Connections {
   #moveToEnd(connection: Connection): void {
     this.#open.delete(connection.socket)
     this.#open.set(connection.socket, connection)
+    this.#waiting.delete(connection)
+    this.#waiting.add(connection)
     connection.since = this.#options.clock()
   }
 
   /** Closes others for a new connection: those of its own prefixes that have too many, and one of all. */
   #makeRoom(newcomer: Connection): Refusal | undefined {
-    const closable = () => [...this.#open.values()].filter((each) => !this.#newcomers.has(each) && !each.isVerified)
     while (!this.#isBehindProxy) {
       const excess = this.#excess(newcomer)
       if (excess === undefined) break
-      const own = closable().find((each) => each.prefixes.includes(excess) && isWaiting(each))
+      const own = this.#longestWaiting(({ prefixes }) => prefixes.includes(excess))
       if (!own) return rateLimited(0).refusal
       this.#reset(own, 'surplus')
     }
     if (this.#open.size <= this.#options.limits.connections) return undefined
-    const others = closable()
-    const longest = others.find(isWaiting)
+    const longest = this.#longestWaiting(() => true)
     const isLong = longest && this.#options.clock() - longest.since >= WAIT_MS_MIN
-    const pipelining = others.filter(({ unanswered }) => unanswered.length > 1)
-    const first = isLong ? longest : this.#sizes.firstOfLargest(pipelining.length > 0 ? pipelining : others)
+    const first = isLong
+      ? longest
+      : (this.#sizes.firstOfLargest(this.#closable(({ unanswered }) => unanswered.length > 1)) ??
+        this.#sizes.firstOfLargest(this.#closable(() => true)))
     if (!first) return { code: 'overloaded' }
     this.#reset(first, 'surplus')
     return undefined
+  }
+
+  /** Looks at each running request once only, because many may run while attackers connect again and again. */
+  #longestWaiting(isMeant: (connection: Connection) => boolean): Connection | undefined {
+    for (const each of this.#waiting)
+      if (isRunning(each)) this.#waiting.delete(each)
+      else if (isMeant(each) && this.#isClosable(each)) return each
+    return undefined
+  }
+
+  /** The oldest first. */
+  *#closable(isMeant: (connection: Connection) => boolean): Generator<Connection> {
+    for (const each of this.#open.values()) if (isMeant(each) && this.#isClosable(each)) yield each
+  }
+
+  #isClosable(connection: Connection): boolean {
+    return !connection.isVerified && !this.#newcomers.has(connection)
   }
 
   /** The prefix of a connection that has too many. */
@@ -279,6 +301,7 @@ export class Connections {
 
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return
+    this.#waiting.delete(connection)
     this.#endRequest(connection)
     if (!this.#isBehindProxy) this.#sizes.add(connection, -1)
     connection.unanswered.length = 0
@@ -301,7 +324,7 @@ export class Connections {
   }
 }
 
-/** For a request, for the rest of one, or for its client to read an answer. */
-function isWaiting({ unanswered: [first], isVerified, socket }: Connection): boolean {
-  return !isVerified && (!first?.req.complete || first.writableEnded || socket.writableEnded)
+/** Does not wait for a request, for the rest of one, or for its client to read an answer. */
+function isRunning({ unanswered: [first], socket }: Connection): boolean {
+  return first?.req.complete === true && !first.writableEnded && !socket.writableEnded
 }

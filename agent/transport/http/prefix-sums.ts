@@ -8,14 +8,18 @@ interface OfClient {
 export class PrefixSums {
   total = 0
   readonly #sums = new Map<string, number>()
+  /** Of each level, the widest first. */
+  readonly #largest: LargestValue[] = []
 
   /** @param amount below 0 to take a part back */
   add({ prefixes }: OfClient, amount: number): void {
     this.total += amount
-    for (const prefix of prefixes) {
-      const sum = this.of(prefix) + amount
+    for (const [level, prefix] of prefixes.entries()) {
+      const [before, sum] = [this.of(prefix), this.of(prefix) + amount]
       if (sum === 0) this.#sums.delete(prefix)
       else this.#sums.set(prefix, sum)
+      const largest = (this.#largest[level] ??= new LargestValue())
+      largest.replace(before, sum)
     }
   }
 
@@ -26,15 +30,40 @@ export class PrefixSums {
   /** The first item of the largest narrow prefix in the largest wide prefix that has an item. */
   firstOfLargest<Item extends OfClient>(items: Iterable<Item>): Item | undefined {
     let first: Item | undefined
-    for (const item of items) if (!first || this.#isLarger(item, first)) first = item
+    let sums: number[] = []
+    for (const item of items) {
+      if (first && !this.#isLarger(item, sums)) continue
+      first = item
+      sums = item.prefixes.map((prefix) => this.of(prefix))
+      // No item is larger, which saves the others when all are alike.
+      if (sums.every((sum, level) => sum === this.#largest[level]?.value)) break
+    }
     return first
   }
 
-  #isLarger(one: OfClient, other: OfClient): boolean {
-    for (const [level, prefix] of one.prefixes.entries()) {
-      const more = this.of(prefix) - this.of(other.prefixes[level])
+  #isLarger({ prefixes }: OfClient, sums: readonly number[]): boolean {
+    for (const [level, prefix] of prefixes.entries()) {
+      const more = this.of(prefix) - (sums[level] ?? 0)
       if (more !== 0) return more > 0
     }
     return false
+  }
+}
+
+/** The largest of values above 0 that change. */
+class LargestValue {
+  value = 0
+  readonly #counts = new Map<number, number>()
+
+  replace(before: number, after: number): void {
+    this.#count(before, -1)
+    this.#count(after, 1)
+    if (!this.#counts.has(this.value) || after > this.value) this.value = Math.max(0, ...this.#counts.keys())
+  }
+
+  #count(value: number, change: number): void {
+    const count = (this.#counts.get(value) ?? 0) + change
+    if (count === 0 || value === 0) this.#counts.delete(value)
+    else this.#counts.set(value, count)
   }
 }

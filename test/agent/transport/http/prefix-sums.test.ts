@@ -24,4 +24,23 @@ describe('the sums of address prefixes', () => {
     expect(sums.firstOfLargest(items)).to.equal(items[2])
     expect(sums.firstOfLargest([item('C'), items[0]!])).to.equal(items[0])
   })
+
+  it('look at no further item after one of the largest', () => {
+    const sums = new PrefixSums()
+    const items = ['A A1', 'B B1', 'B B2', 'C C1'].map(item)
+    for (const each of items) sums.add(each, 1)
+    const looked: object[] = []
+    function* watched() {
+      for (const each of items) {
+        looked.push(each)
+        yield each
+      }
+    }
+    expect(sums.firstOfLargest(watched())).to.equal(items[1])
+    expect(looked).to.deep.equal(items.slice(0, 2))
+    sums.add(items[2]!, -1)
+    looked.length = 0
+    expect(sums.firstOfLargest(watched())).to.equal(items[0])
+    expect(looked).to.deep.equal(items.slice(0, 1))
+  })
 })
