@@ -1,6 +1,6 @@
 /** Items of clients in turn of their address prefixes, and the newest one of the prefix that has the most. */
 import { expect } from 'chai'
-import { PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
+import { KEPT_MAX, PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
 
 interface Item {
   prefixes: string[]
@@ -31,13 +31,44 @@ describe('the tree of address prefixes', () => {
     expect([tree.takeNext(), tree.size]).to.deep.equal([undefined, 0])
   })
 
-  it('gives a prefix that comes later its turn after one of every other', () => {
+  it('[6.2.9] gives a prefix that had no turn its first before those that had one', () => {
     add('A', 'a1', 'a2', 'a3')
     add('B', 'b1')
     expect(tree.takeNext()?.name).to.equal('a1')
-    add('C', 'c1')
-    expect(takeAll()).to.equal('b1 a2 c1 a3')
+    add('C', 'c1', 'c2')
+    expect(takeAll()).to.equal('b1 c1 a2 c2 a3')
   })
+
+  it('[6.2.9] gives a prefix that comes back at once no second first turn', () => {
+    add('A A1', 'a1')
+    add('B B1', 'b1', 'b2', 'b3')
+    expect([tree.takeNext()?.name, tree.takeNext()?.name]).to.deep.equal(['a1', 'b1'])
+    add('A A2', 'a2', 'a3')
+    add('C C1', 'c1')
+    expect(takeAll()).to.equal('c1 a2 b2 a3 b3')
+  })
+
+  it('forgets a prefix that has not come back when it would be its turn', () => {
+    add('A', 'a1')
+    add('B', 'b1', 'b2', 'b3')
+    for (const name of ['a1', 'b1', 'b2']) expect(tree.takeNext()?.name).to.equal(name)
+    add('A', 'a2')
+    expect(takeAll()).to.equal('a2 b3')
+  })
+
+  for (const { others, order } of [
+    { others: KEPT_MAX - 1, order: 'b1 a2' },
+    { others: KEPT_MAX, order: 'a2 b1' },
+  ])
+    it(`keeps ${KEPT_MAX} prefixes without items: after ${others} others, the next turns are ${order}`, () => {
+      for (let at = 0; at <= others; at += 1) {
+        add(at === 0 ? 'A' : `other${at}`, 'first')
+        expect(tree.takeNext()?.name).to.equal('first')
+      }
+      add('A', 'a2')
+      add('B', 'b1')
+      expect(takeAll()).to.equal(order)
+    })
 
   it('does not return an item that was removed', () => {
     const removed = [item('A A1', 'a1'), item('A A1', 'a2'), item('B', 'b1')]
