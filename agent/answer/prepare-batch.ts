@@ -25,15 +25,21 @@ interface BatchOptions {
   openContext: () => AnswerContext
   /** Takes the place for a slice. Undefined if the request must end. */
   enter: () => Promise<Disposable | undefined>
+  /** Waits for the turn of the client among requests that begin. While many connect, slices would delay them. */
+  takeTurn: () => Promise<void>
 }
 
 /** Each slice waits for its place, so that a long batch delays others by one slice only. */
-export async function prepareBatch(items: Items, { openContext, enter }: BatchOptions): Promise<PreparedAnswer> {
+export async function prepareBatch(
+  items: Items,
+  { openContext, enter, takeTurn }: BatchOptions,
+): Promise<PreparedAnswer> {
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
     place?.[Symbol.dispose]()
     await setImmediate()
+    await takeTurn()
     place = await enter()
     return place !== undefined
   }

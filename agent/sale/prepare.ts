@@ -29,7 +29,10 @@ export async function prepare(context: SaleContext, { operation, client }: SaleR
   const openContext = () => openAnswerContext(context)
   const enter = () => context.computations.enter(client)
   try {
-    if (definition.kind !== 'single') return await prepareBatch(itemsOf(operation), { openContext, enter })
+    if (definition.kind !== 'single') {
+      const takeTurn = () => new Promise<void>(client.takeTurn)
+      return await prepareBatch(itemsOf(operation), { openContext, enter, takeTurn })
+    }
     using place = await enter()
     return place ? prepareAnswer({ definition, input }, openContext()) : refused({ code: 'overloaded' })
   } catch (cause) {

@@ -165,7 +165,9 @@ describe('[2.19] the companies that had a name', () => {
       const item = parseOperation(singleOf('resolve'), { name: 'Alpha New Ltd' })
       const items = item.kind === 'valid' ? [item.operation] : []
       const openPlace = async () => ({ [Symbol.dispose]: () => undefined })
-      const batch = await prepareBatch(items, { openContext: () => register.context, enter: openPlace })
+      const takeTurn = async () => undefined
+      const options = { openContext: () => register.context, enter: openPlace, takeTurn }
+      const batch = await prepareBatch(items, options)
       expect(batch.kind === 'prepared' && JSON.parse(batch.body).results[0].body).to.deep.include({ past: null })
     }
   })

@@ -23,8 +23,10 @@ const lookups = (...numbers: string[]): Items =>
 
 describe('the items of a batch', () => {
   let register: TestRegister
+  let turns: number
 
   beforeEach(async () => {
+    turns = 0
     const address = 'A'.repeat(7_000)
     const rows = Array.from({ length: 10 }, (_, at) => ({ number: `1${at}`, name: 'Long Address Limited', address }))
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
@@ -34,6 +36,7 @@ describe('the items of a batch', () => {
     prepareBatch(items, {
       openContext: () => ({ ...register.context, ...change }),
       enter: async () => ({ [Symbol.dispose]: () => undefined }),
+      takeTurn: async () => void (turns += 1),
     })
 
   it('[4.11.6] are read from one snapshot, which is closed only afterwards', async () => {
@@ -95,6 +98,8 @@ describe('the items of a batch', () => {
     // The clock advances one millisecond per reading, and is read before and after each item.
     expect(readings).to.equal(200)
     expect(Math.max(...slices)).to.equal(10)
+    // For each slice but the first, which has that of its request.
+    expect(turns).to.equal(200 / 10 - 1)
     await register.close()
   })
 

@@ -47,7 +47,9 @@ describe('the bytes of an answer from the sandbox', () => {
   it('are at most 24,000 for a batch of twenty matches', async () => {
     const items = Array.from({ length: 20 }, () => operation('resolve', { name: 'Alpha Sample Trading Ltd' }))
     const enter = async () => ({ [Symbol.dispose]: () => undefined })
-    const body = answerBody(await prepareBatch(items, { openContext: () => context, enter }))
+    const body = answerBody(
+      await prepareBatch(items, { openContext: () => context, enter, takeTurn: async () => undefined }),
+    )
     expect(JSON.parse(body).results).to.have.length(20)
     expect(Buffer.byteLength(body)).to.be.within(12_000, 24_000)
   })
