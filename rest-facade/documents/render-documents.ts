@@ -46,14 +46,16 @@ interface DocumentOptions extends Omit<
   shown: () => Pick<DocumentedDeployment, 'exampleCompanies' | 'statuses'> & {
     exampleCompany: ExampleCompany | undefined
   }
-  catalog: Pick<Catalog, 'retrieval'>
+  catalog: Pick<Catalog, 'current' | 'retrieval'>
 }
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
 export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): () => Documents {
   let last: { key: string; documents: Documents } | undefined
   return () => {
-    const { license, license_url, synthetic: isMadeUp } = catalog.retrieval()?.source ?? CRO_COMPANIES
+    // The retrieval is read from the disk each time, and is there without a readable dataset too.
+    const source = (catalog.current() ?? catalog.retrieval())?.source ?? CRO_COMPANIES
+    const { license, license_url, synthetic: isMadeUp } = source
     const { exampleCompany = MADE_UP_EXAMPLE, ...others } = shown()
     const current = { ...others, exampleCompany, licence: { name: license, url: license_url }, isMadeUp }
     const key = JSON.stringify(current)
