@@ -108,7 +108,7 @@ function describeRefusal(answer: ServiceAnswer, payment: ReturnType<typeof parse
   const { status, code, reason, balance } = answer
   const what = [status, code, reason].filter(Boolean).join(' ')
   const { payer, network, amount, validBefore } = payment ?? {}
-  const paidBy = payer === undefined ? '' : `, paid by ${payer} on ${network}`
+  const paidBy = payer === undefined ? '' : `, with a payment of ${payer} on ${network}`
   if (reason !== 'insufficient_funds' || validBefore === undefined)
     return `${what}${paidBy}: ${code === undefined ? 'This is no answer of the service. Check its URL, or a proxy before it.' : REFUSALS[code].message}`
   const faucet = network === DEPLOYMENTS.testnet.network ? ` ${FAUCET}` : ''
