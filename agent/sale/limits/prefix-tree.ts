@@ -1,7 +1,7 @@
 /**
  * Items of clients by address prefix, for fair shares: between wide prefixes before narrow ones (contract 6.2.9). As in
- * RFC 8290 (FQ-CoDel), a prefix that had no turn lately is before all that had one: an attack of 2,300 networks, each of
- * which comes back at once, delays another client by its own requests only (`bench fairness`, `pipelined quotes`).
+ * RFC 8290 (FQ-CoDel), a prefix that had no turn lately comes before those that had one: attackers of 2,300
+ * networks that come back at once wait behind each other client (`bench fairness`, pipelined quotes).
  */
 
 /** Prefixes that are kept without items, which bounds the memory: about 2 MiB. */

@@ -34,10 +34,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads the body, or returns the code of the refusal. A body that comes late is answered in another turn of the client. Nothing is decompressed, so a small body
- * cannot become a large one. A body that is too large is refused at once. The rest of a body of known length is read
- * and discarded, because a client that is still sending would lose the answer if the connection closed. A chunked body
- * may have no end, so its connection closes (contract 7.3).
+ * Reads the body, or returns the code of the refusal. A body that comes late takes another turn of the client. Nothing
+ * is decompressed, so a small body cannot become a large one. A body that is too large is refused at once. The rest of
+ * a body of known length is read and discarded, because a client that is still sending would lose the answer if the
+ * connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
  */
 export async function readBody(
   request: IncomingMessage,

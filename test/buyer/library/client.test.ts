@@ -441,7 +441,7 @@ describe('the client', () => {
           : code === 'payment_already_settled'
             ? 'Do not sign another payment. Keep this one and contact the operator.'
             : unknownIn(purchasePath())
-      expect(printed.at(-1)).to.match(new RegExp(`^${status}.*, paid by ${from} on eip155:84532: `))
+      expect(printed.at(-1)).to.match(new RegExp(`^${status}.*, with a payment of ${from} on eip155:84532: `))
       expect(printed.at(-1)?.endsWith([advice, end].filter(Boolean).join(' '))).to.equal(true)
     })
   }
