@@ -1,5 +1,4 @@
 /** Computes the items of a batch from one state of the data, in slices between which other requests run. */
-import { setImmediate } from 'node:timers/promises'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { BATCH_ANSWER_BYTES_MAX, sharedMembers, toItem } from '../operation/batch.ts'
 import type { Operation, SingleDefinition } from '../operation/operation.ts'
@@ -25,21 +24,17 @@ interface BatchOptions {
   openContext: () => AnswerContext
   /** Takes the place for a slice. Undefined if the request must end. */
   enter: () => Promise<Disposable | undefined>
-  /** Waits for the turn of the client among requests that begin. While many connect, slices would delay them. */
-  takeTurn: () => Promise<void>
+  /** Lets other requests begin, before the place of a slice is given to another one. */
+  pause: () => Promise<void>
 }
 
 /** Each slice waits for its place, so that a long batch delays others by one slice only. */
-export async function prepareBatch(
-  items: Items,
-  { openContext, enter, takeTurn }: BatchOptions,
-): Promise<PreparedAnswer> {
+export async function prepareBatch(items: Items, { openContext, enter, pause }: BatchOptions): Promise<PreparedAnswer> {
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
+    await pause()
     place?.[Symbol.dispose]()
-    await setImmediate()
-    await takeTurn()
     place = await enter()
     return place !== undefined
   }

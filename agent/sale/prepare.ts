@@ -29,10 +29,8 @@ export async function prepare(context: SaleContext, { operation, client }: SaleR
   const openContext = () => openAnswerContext(context)
   const enter = () => context.computations.enter(client)
   try {
-    if (definition.kind !== 'single') {
-      const takeTurn = () => new Promise<void>(client.takeTurn)
-      return await prepareBatch(itemsOf(operation), { openContext, enter, takeTurn })
-    }
+    if (definition.kind !== 'single')
+      return await prepareBatch(itemsOf(operation), { openContext, enter, pause: client.letOthersConnect })
     using place = await enter()
     return place ? prepareAnswer({ definition, input }, openContext()) : refused({ code: 'overloaded' })
   } catch (cause) {

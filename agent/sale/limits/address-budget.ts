@@ -2,6 +2,7 @@
  * The account of a client address in this process: its requests in progress, and its budget for work before a payment
  * is verified (contract 6.2.2). One budget covers all kinds of requests.
  */
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { entriesAtMost } from '../../../base/lru-cache.ts'
 import { count, giveBack, spend, type SlidingMinute } from '../../../base/sliding-minute.ts'
@@ -151,6 +152,8 @@ export interface Client {
    * after a wait.
    */
   takeTurn: (work: () => void) => void
+  /** Waits until the connections that arrive are accepted, for some iterations of the event loop at most. */
+  letOthersConnect: () => Promise<void>
 }
 
 /** The members of a client that never disconnects. */
@@ -159,4 +162,5 @@ export const ALWAYS_OPEN: Omit<Client, 'prefixes' | 'budget'> = {
   onLeave: () => () => undefined,
   noteVerified: () => undefined,
   takeTurn: (work) => work(),
+  letOthersConnect: () => setImmediate(),
 }

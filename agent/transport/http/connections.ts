@@ -194,9 +194,10 @@ export class Connections {
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
-          void this.#endTurn()
+          void this.#letConnect().then(() => this.#turns.leave())
           work()
         }),
+      letOthersConnect: () => this.#letConnect(),
     }
   }
 
@@ -216,13 +217,12 @@ export class Connections {
       this.#reset(this.#unreadBytes.firstOfLargest(readers) ?? connection, 'unread')
   }
 
-  /** Ends a turn in the next iteration of the event loop, or later while connections arrive. */
-  async #endTurn(): Promise<void> {
+  /** Until the next iteration of the event loop, or for more of them while connections arrive. */
+  async #letConnect(): Promise<void> {
     for (let iteration = 1; iteration <= ITERATIONS_PER_TURN; iteration += 1) {
       await nextIteration()
       if (this.#newcomers.size === 0) break
     }
-    this.#turns.leave()
   }
 
   #beginNext(connection: Connection): void {

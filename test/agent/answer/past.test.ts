@@ -1,4 +1,5 @@
 /** The companies that had a name in earlier files: beside every resolution, and never a match (contract 2.19). */
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
 import { parseOperation } from '../../../agent/operation/operation.ts'
@@ -165,8 +166,7 @@ describe('[2.19] the companies that had a name', () => {
       const item = parseOperation(singleOf('resolve'), { name: 'Alpha New Ltd' })
       const items = item.kind === 'valid' ? [item.operation] : []
       const openPlace = async () => ({ [Symbol.dispose]: () => undefined })
-      const takeTurn = async () => undefined
-      const options = { openContext: () => register.context, enter: openPlace, takeTurn }
+      const options = { openContext: () => register.context, enter: openPlace, pause: () => setImmediate() }
       const batch = await prepareBatch(items, options)
       expect(batch.kind === 'prepared' && JSON.parse(batch.body).results[0].body).to.deep.include({ past: null })
     }

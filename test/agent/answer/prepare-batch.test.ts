@@ -23,10 +23,10 @@ const lookups = (...numbers: string[]): Items =>
 
 describe('the items of a batch', () => {
   let register: TestRegister
-  let turns: number
+  let steps: string[]
 
   beforeEach(async () => {
-    turns = 0
+    steps = []
     const address = 'A'.repeat(7_000)
     const rows = Array.from({ length: 10 }, (_, at) => ({ number: `1${at}`, name: 'Long Address Limited', address }))
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
@@ -35,8 +35,11 @@ describe('the items of a batch', () => {
   const prepare = (items: Items, change: Partial<AnswerContext> = {}) =>
     prepareBatch(items, {
       openContext: () => ({ ...register.context, ...change }),
-      enter: async () => ({ [Symbol.dispose]: () => undefined }),
-      takeTurn: async () => void (turns += 1),
+      enter: async () => ({ [Symbol.dispose]: () => void steps.push('leaves') }),
+      pause: async () => {
+        steps.push('pauses')
+        await setImmediate()
+      },
     })
 
   it('[4.11.6] are read from one snapshot, which is closed only afterwards', async () => {
@@ -98,8 +101,12 @@ describe('the items of a batch', () => {
     // The clock advances one millisecond per reading, and is read before and after each item.
     expect(readings).to.equal(200)
     expect(Math.max(...slices)).to.equal(10)
-    // For each slice but the first, which has that of its request.
-    expect(turns).to.equal(200 / 10 - 1)
+    await register.close()
+  })
+
+  it('[4.11.5] keep their place until others could connect', async () => {
+    await prepare(lookups(...Array<string>(11).fill('1')), { now: ticking(1) })
+    expect(steps).to.deep.equal(['pauses', 'leaves', 'pauses', 'leaves', 'leaves'])
     await register.close()
   })
 

@@ -1,4 +1,5 @@
 /** What an answer costs to read, in bytes, from the register of the sandbox. */
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { prepareAnswer } from '../../../agent/answer/answers.ts'
 import { prepareBatch } from '../../../agent/answer/prepare-batch.ts'
@@ -48,7 +49,7 @@ describe('the bytes of an answer from the sandbox', () => {
     const items = Array.from({ length: 20 }, () => operation('resolve', { name: 'Alpha Sample Trading Ltd' }))
     const enter = async () => ({ [Symbol.dispose]: () => undefined })
     const body = answerBody(
-      await prepareBatch(items, { openContext: () => context, enter, takeTurn: async () => undefined }),
+      await prepareBatch(items, { openContext: () => context, enter, pause: () => setImmediate() }),
     )
     expect(JSON.parse(body).results).to.have.length(20)
     expect(Buffer.byteLength(body)).to.be.within(12_000, 24_000)
