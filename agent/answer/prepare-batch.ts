@@ -24,16 +24,19 @@ interface BatchOptions {
   openContext: () => AnswerContext
   /** Takes the place for a slice. Undefined if the request must end. */
   enter: () => Promise<Disposable | undefined>
-  /** Lets other requests begin, before the place of a slice is given to another one. */
-  pause: () => Promise<void>
+  letOthersConnect: () => Promise<void>
 }
 
 /** Each slice waits for its place, so that a long batch delays others by one slice only. */
-export async function prepareBatch(items: Items, { openContext, enter, pause }: BatchOptions): Promise<PreparedAnswer> {
+export async function prepareBatch(
+  items: Items,
+  { openContext, enter, letOthersConnect }: BatchOptions,
+): Promise<PreparedAnswer> {
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
-    await pause()
+    // While many connect, slices one after the other would leave them in the line of the kernel.
+    await letOthersConnect()
     place?.[Symbol.dispose]()
     place = await enter()
     return place !== undefined

@@ -29,8 +29,9 @@ export async function prepare(context: SaleContext, { operation, client }: SaleR
   const openContext = () => openAnswerContext(context)
   const enter = () => context.computations.enter(client)
   try {
+    const { letOthersConnect } = client
     if (definition.kind !== 'single')
-      return await prepareBatch(itemsOf(operation), { openContext, enter, pause: client.letOthersConnect })
+      return await prepareBatch(itemsOf(operation), { openContext, enter, letOthersConnect })
     using place = await enter()
     return place ? prepareAnswer({ definition, input }, openContext()) : refused({ code: 'overloaded' })
   } catch (cause) {

@@ -53,7 +53,7 @@ interface DocumentOptions extends Omit<
 export function openDocuments({ shown, catalog, ...deployment }: DocumentOptions): () => Documents {
   let last: { key: string; documents: Documents } | undefined
   return () => {
-    // The retrieval is read from the disk each time, and is there without a readable dataset too.
+    // `retrieval` reads the disk each time, and also works while the snapshot cannot be read.
     const source = (catalog.current() ?? catalog.retrieval())?.source ?? CRO_COMPANIES
     const { license, license_url, synthetic: isMadeUp } = source
     const { exampleCompany = MADE_UP_EXAMPLE, ...others } = shown()

@@ -55,21 +55,18 @@ const PERF_SIZES: Record<string, PerfSize> = {
 const JUDGED_AT_CI = new Set<PerfRowId>(['receipt jose', 'batch cpu', 'list memory', 'search fuzzy p50', 'history cpu'])
 const CI_FACTOR = 1.5
 
-/**
- * The rows that share one running service. Those beside the former release first: it gets no other requests, and a
- * service that has had many kinds of them takes longer for each.
- */
+/** The rows that share one running service. */
 const HTTP_FILES = {
-  former: measureFormer,
-  'paid-lookup': measurePaidLookup,
   quote: measureQuote,
   forged: measureForged,
   refused: measureRefused,
   scrape: measureScrape,
   replay: measureReplay,
+  'paid-lookup': measurePaidLookup,
   mcp: measureMcp,
   batch: measureBatch,
   list: measureList,
+  former: measureFormer,
 }
 const measureImport: MeasureRows = async ({ size, register }) => {
   const { cost } = await register(size.importRows)

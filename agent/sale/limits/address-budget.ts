@@ -148,8 +148,8 @@ export interface Client {
   /** Call it when the payment of the request is verified: its connection is then closed for no other one. */
   noteVerified: () => void
   /**
-   * Runs the work round-robin, so a client with many requests delays each other client by one request. Call it again
-   * after a wait.
+   * Runs the work when the prefixes of the client are next (contract 6.2.9), so that a client with many requests delays
+   * others by few of them. Call it again after a wait.
    */
   takeTurn: (work: () => void) => void
   /** Waits until the connections that arrive are accepted, for some iterations of the event loop at most. */

@@ -1,6 +1,6 @@
 /**
- * A semaphore with a fair queue. Waiting entries get a permit round-robin over their address prefixes. Long work takes
- * a permit for each of its parts, so that it delays others by one part only.
+ * A semaphore with a fair queue: waiting entries get a permit in the order of `PrefixTree`. Long work takes a permit
+ * for each of its parts, so that it delays others by one part only.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Client } from './address-budget.ts'

@@ -79,8 +79,11 @@ export class Connections {
   readonly #turns = new WorkQueue(BEGUN_PER_ITERATION_MAX)
   /** In the order of `since`. */
   readonly #open = new Map<Socket, Connection>()
-  /** Those that waited when they were last seen, in the same order. */
-  readonly #waiting = new Set<Connection>()
+  /**
+   * All that can wait, in the same order. A search removes those that run; the answer to a request adds them again, but
+   * for a refusal that ends the connection, which is closed within a second.
+   */
+  readonly #maybeWaiting = new Set<Connection>()
   /** Connections of each prefix. Behind a proxy, running requests of each prefix. */
   readonly #sizes = new PrefixSums()
   /** Those with a large answer that the client has not read, and its bytes. The slowest reader is the first. */
@@ -102,7 +105,7 @@ export class Connections {
     const connection: Connection = { socket, prefixes, since, isVerified: false, unanswered: [] }
     this.#newcomers.add(connection)
     this.#open.set(socket, connection)
-    this.#waiting.add(connection)
+    this.#maybeWaiting.add(connection)
     if (!this.#isBehindProxy) this.#sizes.add(connection, 1)
     socket.once('close', () => this.#remove(connection))
     // What the client has sent is read in the next iteration of the event loop.
@@ -194,10 +197,10 @@ export class Connections {
       },
       takeTurn: (work) =>
         this.#turns.run(prefixes, () => {
-          void this.#letConnect().then(() => this.#turns.leave())
+          void this.#letOthersConnect().then(() => this.#turns.leave())
           work()
         }),
-      letOthersConnect: () => this.#letConnect(),
+      letOthersConnect: () => this.#letOthersConnect(),
     }
   }
 
@@ -217,8 +220,8 @@ export class Connections {
       this.#reset(this.#unreadBytes.firstOfLargest(readers) ?? connection, 'unread')
   }
 
-  /** Until the next iteration of the event loop, or for more of them while connections arrive. */
-  async #letConnect(): Promise<void> {
+  /** Waits for the next iteration of the event loop, and while connections arrive for more of them. */
+  async #letOthersConnect(): Promise<void> {
     for (let iteration = 1; iteration <= ITERATIONS_PER_TURN; iteration += 1) {
       await nextIteration()
       if (this.#newcomers.size === 0) break
@@ -243,8 +246,8 @@ export class Connections {
   #moveToEnd(connection: Connection): void {
     this.#open.delete(connection.socket)
     this.#open.set(connection.socket, connection)
-    this.#waiting.delete(connection)
-    this.#waiting.add(connection)
+    this.#maybeWaiting.delete(connection)
+    this.#maybeWaiting.add(connection)
     connection.since = this.#options.clock()
   }
 
@@ -269,10 +272,10 @@ export class Connections {
     return undefined
   }
 
-  /** Looks at each running request once only, because many may run while attackers connect again and again. */
+  /** Looks at each running request once, because thousands may run while attackers connect again and again. */
   #longestWaiting(isMeant: (connection: Connection) => boolean): Connection | undefined {
-    for (const each of this.#waiting)
-      if (isRunning(each)) this.#waiting.delete(each)
+    for (const each of this.#maybeWaiting)
+      if (isRunning(each)) this.#maybeWaiting.delete(each)
       else if (isMeant(each) && this.#isClosable(each)) return each
     return undefined
   }
@@ -301,7 +304,7 @@ export class Connections {
 
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return
-    this.#waiting.delete(connection)
+    this.#maybeWaiting.delete(connection)
     this.#endRequest(connection)
     if (!this.#isBehindProxy) this.#sizes.add(connection, -1)
     connection.unanswered.length = 0
@@ -324,7 +327,7 @@ export class Connections {
   }
 }
 
-/** Does not wait for a request, for the rest of one, or for its client to read an answer. */
+/** Its request is complete and has no answer yet. */
 function isRunning({ unanswered: [first], socket }: Connection): boolean {
   return first?.req.complete === true && !first.writableEnded && !socket.writableEnded
 }

@@ -35,8 +35,8 @@ export class PrefixSums {
       if (first && !this.#isLarger(item, sums)) continue
       first = item
       sums = item.prefixes.map((prefix) => this.of(prefix))
-      // No item is larger, which saves the others when all are alike.
-      if (sums.every((sum, level) => sum === this.#largest[level]?.value)) break
+      // No other item can be larger. Ends the search at once if all are alike, as in an attack of many networks.
+      if (sums.length > 0 && sums.every((sum, level) => sum === this.#largest[level]?.value)) break
     }
     return first
   }
@@ -50,7 +50,7 @@ export class PrefixSums {
   }
 }
 
-/** The largest of values above 0 that change. */
+/** The maximum of sums that change. A sum of 0 is none. */
 class LargestValue {
   value = 0
   readonly #counts = new Map<number, number>()

@@ -34,10 +34,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads the body, or returns the code of the refusal. A body that comes late takes another turn of the client. Nothing
- * is decompressed, so a small body cannot become a large one. A body that is too large is refused at once. The rest of
- * a body of known length is read and discarded, because a client that is still sending would lose the answer if the
- * connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
+ * Reads the body, or returns the code of the refusal. A body that is not there yet takes another turn of the client.
+ * Nothing is decompressed, so a small body cannot become a large one. A body that is too large is refused at once. The
+ * rest of a body of known length is read and discarded, because a client that is still sending would lose the answer if
+ * the connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
  */
 export async function readBody(
   request: IncomingMessage,
@@ -45,7 +45,7 @@ export async function readBody(
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body' | 'unsupported_media_type'> {
   if (request.headers['content-encoding'] !== undefined) return 'unsupported_media_type'
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'body_too_large'
-  // The turn in which the request began is still that of a body that came with it.
+  // A request that waited for its turn has its body by then. One that did not wait, because few run, waits no more now.
   const isWhole = request.complete
   // Not destroyed beyond the limit, because the answer uses its connection.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>

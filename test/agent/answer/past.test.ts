@@ -166,7 +166,7 @@ describe('[2.19] the companies that had a name', () => {
       const item = parseOperation(singleOf('resolve'), { name: 'Alpha New Ltd' })
       const items = item.kind === 'valid' ? [item.operation] : []
       const openPlace = async () => ({ [Symbol.dispose]: () => undefined })
-      const options = { openContext: () => register.context, enter: openPlace, pause: () => setImmediate() }
+      const options = { openContext: () => register.context, enter: openPlace, letOthersConnect: () => setImmediate() }
       const batch = await prepareBatch(items, options)
       expect(batch.kind === 'prepared' && JSON.parse(batch.body).results[0].body).to.deep.include({ past: null })
     }

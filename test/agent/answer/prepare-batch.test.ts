@@ -24,9 +24,12 @@ const lookups = (...numbers: string[]): Items =>
 describe('the items of a batch', () => {
   let register: TestRegister
   let steps: string[]
+  /** The slices for which there is a place. */
+  let places: number
 
   beforeEach(async () => {
     steps = []
+    places = Infinity
     const address = 'A'.repeat(7_000)
     const rows = Array.from({ length: 10 }, (_, at) => ({ number: `1${at}`, name: 'Long Address Limited', address }))
     register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
@@ -35,9 +38,9 @@ describe('the items of a batch', () => {
   const prepare = (items: Items, change: Partial<AnswerContext> = {}) =>
     prepareBatch(items, {
       openContext: () => ({ ...register.context, ...change }),
-      enter: async () => ({ [Symbol.dispose]: () => void steps.push('leaves') }),
-      pause: async () => {
-        steps.push('pauses')
+      enter: async () => (places-- > 0 ? { [Symbol.dispose]: () => void steps.push('leaves') } : undefined),
+      letOthersConnect: async () => {
+        steps.push('waits')
         await setImmediate()
       },
     })
@@ -104,9 +107,17 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
-  it('[4.11.5] keep their place until others could connect', async () => {
+  it('keep their place between two slices until others could connect', async () => {
     await prepare(lookups(...Array<string>(11).fill('1')), { now: ticking(1) })
-    expect(steps).to.deep.equal(['pauses', 'leaves', 'pauses', 'leaves', 'leaves'])
+    expect(steps).to.deep.equal(['waits', 'leaves', 'waits', 'leaves', 'leaves'])
+    await register.close()
+  })
+
+  it('are refused if their client has left meanwhile', async () => {
+    places = 1
+    const prepared = await prepare(lookups(...Array<string>(11).fill('1')), { now: ticking(1) })
+    expect(prepared).to.deep.include({ refusal: { code: 'overloaded' } })
+    expect(steps).to.deep.equal(['waits', 'leaves'])
     await register.close()
   })
 

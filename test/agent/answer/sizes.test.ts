@@ -49,7 +49,7 @@ describe('the bytes of an answer from the sandbox', () => {
     const items = Array.from({ length: 20 }, () => operation('resolve', { name: 'Alpha Sample Trading Ltd' }))
     const enter = async () => ({ [Symbol.dispose]: () => undefined })
     const body = answerBody(
-      await prepareBatch(items, { openContext: () => context, enter, pause: () => setImmediate() }),
+      await prepareBatch(items, { openContext: () => context, enter, letOthersConnect: () => setImmediate() }),
     )
     expect(JSON.parse(body).results).to.have.length(20)
     expect(Buffer.byteLength(body)).to.be.within(12_000, 24_000)

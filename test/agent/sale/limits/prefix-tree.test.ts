@@ -1,6 +1,6 @@
 /** Items of clients in turn of their address prefixes, and the newest one of the prefix that has the most. */
 import { expect } from 'chai'
-import { KEPT_MAX, PrefixTree } from '../../../../agent/sale/limits/prefix-tree.ts'
+import { PrefixTree, REMEMBERED_MAX } from '../../../../agent/sale/limits/prefix-tree.ts'
 
 interface Item {
   prefixes: string[]
@@ -31,7 +31,7 @@ describe('the tree of address prefixes', () => {
     expect([tree.takeNext(), tree.size]).to.deep.equal([undefined, 0])
   })
 
-  it('[6.2.9] gives a prefix that had no turn its first before those that had one', () => {
+  it('[6.2.9] gives a prefix without a recent turn its first before those with one', () => {
     add('A', 'a1', 'a2', 'a3')
     add('B', 'b1')
     expect(tree.takeNext()?.name).to.equal('a1')
@@ -39,28 +39,38 @@ describe('the tree of address prefixes', () => {
     expect(takeAll()).to.equal('b1 c1 a2 c2 a3')
   })
 
-  it('[6.2.9] gives a prefix that comes back at once no second first turn', () => {
+  it('[6.2.9] remembers the turn of a prefix that comes back at once', () => {
     add('A A1', 'a1')
     add('B B1', 'b1', 'b2', 'b3')
     expect([tree.takeNext()?.name, tree.takeNext()?.name]).to.deep.equal(['a1', 'b1'])
     add('A A2', 'a2', 'a3')
     add('C C1', 'c1')
-    expect(takeAll()).to.equal('c1 a2 b2 a3 b3')
+    expect(takeAll()).to.equal('c1 b2 a2 b3 a3')
   })
 
-  it('forgets a prefix that has not come back when it would be its turn', () => {
+  it('gives the others a turn for each that waits, although new ones come without end', () => {
+    add('A', 'a1', 'a2')
+    const taken: Item[] = []
+    for (let at = 0; at < 6; at += 1) {
+      taken.push(tree.takeNext() as Item)
+      add(`new${at}`, 'new')
+    }
+    expect(named(taken)).to.equal('a1 new new a2 new new')
+  })
+
+  it('forgets all turns when nothing waits', () => {
     add('A', 'a1')
-    add('B', 'b1', 'b2', 'b3')
-    for (const name of ['a1', 'b1', 'b2']) expect(tree.takeNext()?.name).to.equal(name)
+    expect(takeAll()).to.equal('a1')
     add('A', 'a2')
-    expect(takeAll()).to.equal('a2 b3')
+    add('B', 'b1')
+    expect(takeAll()).to.equal('a2 b1')
   })
 
   for (const { others, order } of [
-    { others: KEPT_MAX - 1, order: 'b1 a2' },
-    { others: KEPT_MAX, order: 'a2 b1' },
+    { others: REMEMBERED_MAX - 1, order: 'b1 a2' },
+    { others: REMEMBERED_MAX, order: 'a2 b1' },
   ])
-    it(`keeps ${KEPT_MAX} prefixes without items: after ${others} others, the next turns are ${order}`, () => {
+    it(`remembers ${REMEMBERED_MAX} prefixes without items: after ${others} others, the next turns are ${order}`, () => {
       for (let at = 0; at <= others; at += 1) {
         add(at === 0 ? 'A' : `other${at}`, 'first')
         expect(tree.takeNext()?.name).to.equal('first')

@@ -1,8 +1,13 @@
 /** Sums of amounts by address prefix. */
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { PrefixSums } from '../../../../agent/transport/http/prefix-sums.ts'
 
-const item = (path: string) => ({ prefixes: path.split(' ') })
+interface Item {
+  prefixes: string[]
+}
+
+const item = (path: string): Item => ({ prefixes: path.split(' ') })
 
 describe('the sums of address prefixes', () => {
   it('count each prefix of an item, and forget those of nothing', () => {
@@ -42,5 +47,26 @@ describe('the sums of address prefixes', () => {
     looked.length = 0
     expect(sums.firstOfLargest(watched())).to.equal(items[0])
     expect(looked).to.deep.equal(items.slice(0, 1))
+  })
+
+  it('[8.15] find what a search of all items finds, and of equal ones the first', () => {
+    const prefixes = fc.constantFrom('A A1', 'A A2', 'B B1', 'B B2', 'C C1').map(item)
+    fc.assert(
+      fc.property(fc.array(fc.tuple(prefixes, fc.integer({ min: 1, max: 3 }))), fc.array(prefixes), (added, items) => {
+        const sums = new PrefixSums()
+        for (const [each, amount] of added) sums.add(each, amount)
+        for (const [each] of added.slice(0, 2)) sums.add(each, -1)
+        const rank = (each: Item) => each.prefixes.map((prefix) => String(sums.of(prefix)).padStart(4)).join(' ')
+        const largest = items.map(rank).toSorted().at(-1)
+        expect(sums.firstOfLargest(items)).to.equal(items.find((each) => rank(each) === largest))
+      }),
+    )
+  })
+
+  it('do not take an item without an address for the largest', () => {
+    const sums = new PrefixSums()
+    const items = [{ prefixes: [] }, item('A A1')]
+    for (const each of items) sums.add(each, 1)
+    expect(sums.firstOfLargest(items)).to.equal(items[1])
   })
 })

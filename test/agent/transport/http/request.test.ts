@@ -15,8 +15,8 @@ describe('the body of a request', () => {
   /** Whether Node has closed the request when a turn comes. */
   async function listen(isClosed: boolean): Promise<Socket> {
     turns = 0
-    // Its turn comes in a later iteration of the event loop.
     server = createServer(async (request, response) => {
+      // As after a turn that the request has waited for.
       await setImmediate()
       const closed = isClosed ? new Promise((resolve) => request.once('close', resolve)) : Promise.resolve()
       const takeTurn = (work: () => void) => {
