@@ -4,15 +4,18 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { isProgram, mutate } from './mutants.ts'
+import { compile, isProgram, mutate } from './mutants.ts'
 import { MUTANTS } from './mutants/list.ts'
 
 const source = (path: string) => fileURLToPath(import.meta.resolve(`#root/${path}`))
 
 describe('the seeded bugs', () => {
-  it('each apply at one place of their file', async () => {
-    for (const mutant of MUTANTS)
-      expect(mutate(await readFile(source(mutant.file), 'utf8'), mutant), mutant.name).to.be.a('string')
+  it('each apply at one place of their file, and compile', async () => {
+    for (const mutant of MUTANTS) {
+      const mutated = mutate(await readFile(source(mutant.file), 'utf8'), mutant)
+      expect(mutated, mutant.name).to.be.a('string')
+      expect(await compile(mutated ?? '').catch(String), mutant.name).not.to.match(/^Error/)
+    }
   })
 
   it('that name a test name one that exists', () => {

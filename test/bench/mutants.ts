@@ -64,7 +64,8 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
     print(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried`)
     return countOf('NOT CAUGHT') === 0
   } finally {
-    await rm(directory, { recursive: true })
+    // After an error the other worker still writes.
+    await rm(directory, { recursive: true, maxRetries: 5 })
   }
 }
 
@@ -79,7 +80,7 @@ export function mutate(text: string, { find, replace }: Mutant): string | undefi
 const compiledName = (file: string) => file.replace(/\.ts$/, '.js')
 
 /** As tsc does it: without types, and with imports of compiled files. */
-async function compile(source: string): Promise<string> {
+export async function compile(source: string): Promise<string> {
   const { code } = await transform(source, { loader: 'ts', target: 'node20' })
   return code.replaceAll(/(?<=\bfrom "\.[^"]*|\bimport\("\.[^"]*)\.ts(?=")/g, '.js')
 }

@@ -35,7 +35,7 @@ const OPERATIONS = {
 } satisfies Partial<Record<WorkloadName, number>>
 type SizedOperation = keyof typeof OPERATIONS
 /** A little above what 3,000 companies and 200 sales give; more give less. PostgreSQL varies too much for a limit. */
-const MIB_MAX: Record<string, number> = { 'one snapshot': 540, 'LMDB, paid lookup': 12_400, 'LMDB, search': 15_000 }
+const MIB_MAX: Record<string, number> = { 'one snapshot': 540, 'LMDB, paid lookup': 10_000, 'LMDB, search': 15_000 }
 const SAMPLES = 20
 /** As many sales as a busy service has in progress. */
 const SALES_AT_ONCE = 32
