@@ -35,7 +35,7 @@ export async function prepareBatch(
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
-    // While many connect, slices one after the other would leave them in the line of the kernel.
+    // Node accepts one connection in an iteration, so with a slice in each of them clients would wait to connect.
     await letOthersConnect()
     place?.[Symbol.dispose]()
     place = await enter()

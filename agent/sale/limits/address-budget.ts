@@ -152,7 +152,7 @@ export interface Client {
    * others by few of them. Call it again after a wait.
    */
   takeTurn: (work: () => void) => void
-  /** Waits until the connections that arrive are accepted, for some iterations of the event loop at most. */
+  /** Waits while the server accepts connections, for a bounded number of iterations of the event loop. */
   letOthersConnect: () => Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /**
  * Items of clients by address prefix, for fair shares: between wide prefixes before narrow ones (contract 6.2.9). As in
- * RFC 8290 (FQ-CoDel), a prefix without a recent turn goes before those with one: attackers of 2,300 networks that come
- * back at once wait behind every other client (`bench fairness`, pipelined quotes).
+ * RFC 8290 (FQ-CoDel), a prefix without a recent turn goes before those with one: attackers of 2,300 networks that send
+ * again at once wait behind every other client (`bench fairness`, pipelined quotes).
  */
 
 /** Prefixes whose recent turn is remembered although they have no items: 0.3 MiB for each wider prefix that waits. */
@@ -14,13 +14,13 @@ interface OfClient {
 
 export class PrefixTree<Item extends OfClient> {
   size = 0
-  /** Those without a recent turn, the next one first. */
+  /** Prefixes with items and without a recent turn, in the order of their turns. */
   readonly #fresh = new Map<string, PrefixTree<Item>>()
-  /** Those with a recent turn, the next one first. */
+  /** Prefixes with items and a recent turn, in the order of their turns. */
   readonly #served = new Map<string, PrefixTree<Item>>()
-  /** Those with a recent turn and no items, the oldest first. */
+  /** Prefixes with a recent turn and without items, the oldest turn first. */
   readonly #remembered = new Set<string>()
-  /** The turns that a round still has, so that new prefixes cannot keep the others from theirs. */
+  /** The turns that are left in the round. Without rounds, new prefixes without end would stop all others. */
   #turns = { fresh: 0, served: 0 }
   /** The items of this prefix, the oldest first. */
   readonly #items = new Set<Item>()
@@ -75,7 +75,7 @@ export class PrefixTree<Item extends OfClient> {
     return oldest
   }
 
-  /** In a round all that waited at its begin have a turn, and as many that are new. */
+  /** A round has a turn for each prefix that waits at its start, and at most as many for prefixes that come later. */
   #nextBranch(): [string, PrefixTree<Item>] | undefined {
     const waiting = { fresh: this.#fresh.size, served: this.#served.size }
     if (waiting.fresh + waiting.served === 0) return undefined

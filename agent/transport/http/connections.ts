@@ -80,8 +80,8 @@ export class Connections {
   /** In the order of `since`. */
   readonly #open = new Map<Socket, Connection>()
   /**
-   * All that can wait, in the same order. A search removes those that run; the answer to a request adds them again, but
-   * for a refusal that ends the connection, which is closed within a second.
+   * Connections that may wait, in the same order. A search removes those that run, and their answer adds them again. A
+   * refusal that ends its connection does not: that connection closes within a second.
    */
   readonly #maybeWaiting = new Set<Connection>()
   /** Connections of each prefix. Behind a proxy, running requests of each prefix. */

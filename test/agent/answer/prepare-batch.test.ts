@@ -107,7 +107,7 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
-  it('keep their place between two slices until others could connect', async () => {
+  it('keep their place after a slice until connections are accepted', async () => {
     await prepare(lookups(...Array<string>(11).fill('1')), { now: ticking(1) })
     expect(steps).to.deep.equal(['waits', 'leaves', 'waits', 'leaves', 'leaves'])
     await register.close()

@@ -58,7 +58,7 @@ describe('the tree of address prefixes', () => {
     expect(named(taken)).to.equal('a1 new new a2 new new')
   })
 
-  it('forgets all turns when nothing waits', () => {
+  it('forgets which prefixes had turns when no item is left', () => {
     add('A', 'a1')
     expect(takeAll()).to.equal('a1')
     add('A', 'a2')

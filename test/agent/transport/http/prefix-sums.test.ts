@@ -49,7 +49,7 @@ describe('the sums of address prefixes', () => {
     expect(looked).to.deep.equal(items.slice(0, 1))
   })
 
-  it('[8.15] find what a search of all items finds, and of equal ones the first', () => {
+  it('[8.15] find what a search of all items would find: the first one of the largest', () => {
     const prefixes = fc.constantFrom('A A1', 'A A2', 'B B1', 'B B2', 'C C1').map(item)
     fc.assert(
       fc.property(fc.array(fc.tuple(prefixes, fc.integer({ min: 1, max: 3 }))), fc.array(prefixes), (added, items) => {
@@ -63,7 +63,7 @@ describe('the sums of address prefixes', () => {
     )
   })
 
-  it('do not take an item without an address for the largest', () => {
+  it('[8.15] find an item with an address before one without', () => {
     const sums = new PrefixSums()
     const items = [{ prefixes: [] }, item('A A1')]
     for (const each of items) sums.add(each, 1)

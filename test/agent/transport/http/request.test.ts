@@ -12,7 +12,7 @@ describe('the body of a request', () => {
   /** How often the client has waited for a turn. */
   let turns: number
 
-  /** Whether Node has closed the request when a turn comes. */
+  /** @param isClosed whether a turn comes only after Node has closed the request */
   async function listen(isClosed: boolean): Promise<Socket> {
     turns = 0
     server = createServer(async (request, response) => {
