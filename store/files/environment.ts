@@ -95,7 +95,8 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
 /** The file of each folder when it was last opened, and its largest size since. */
 const opened = new Map<string, { place: string | undefined; bytes: number; checkedAt: number }>()
 
-function placeOf(folder: string): string | undefined {
+/** Equal for two reads of one file, and different for a file that replaces it while it is open. */
+export function placeOf(folder: string): string | undefined {
   const stats = statSync(dataFile(folder), { throwIfNoEntry: false })
   return stats && `${stats.dev} ${stats.ino}`
 }

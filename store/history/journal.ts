@@ -99,8 +99,8 @@ export class Journal {
   versionAt(companyNumber: string, { key: at }: Step): VersionEntry | undefined {
     const key = companyKey(companyNumber)
     return this.#read(() => {
-      for (const { step, entry } of this.#history.chain(key)) if (step <= at) return decodeVersion(key, entry)
-      return undefined
+      const version = this.#history.versionAt(key, at)
+      return version && decodeVersion(key, version.entry)
     })
   }
 

@@ -4,11 +4,12 @@
  */
 import { storedEntries } from '../dataset/snapshot.ts'
 import type { Retrieval } from '../dataset/source.ts'
+import { storedChecksum } from '../files/checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
 import { StoreError } from '../files/environment.ts'
 import { snapshotFolder } from '../files/layout.ts'
 import { addFormerName, prepareFormerNames, removeFormerName } from './former-names.ts'
-import { ABSENT_BYTES, checksumOf, ERASED_BYTES, HistoryDatabase } from './history-database.ts'
+import { ABSENT_BYTES, ERASED_BYTES, HistoryDatabase } from './history-database.ts'
 import { dateOf, stepKeyOf } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
@@ -109,7 +110,7 @@ function addFirstFile(history: HistoryDatabase, facts: Retrieval, entries: Store
 /** Adds a version of each number about which the file says something else than the file before. */
 function addVersions(history: HistoryDatabase, step: string, entries: StoredEntries): void {
   for (const { key, entry, latest } of joined(history, entries)) {
-    if (latest?.checksum.equals(checksumOf(entry)) === true) continue
+    if (latest?.checksum.equals(storedChecksum(entry)) === true) continue
     history.putVersion(key, { step, before: latest?.step, entry })
     history.setLatest(key, { step, entry })
     if (latest) addFormerName(history, { key, former: history.findVersion(key, latest.step), next: { step, entry } })
