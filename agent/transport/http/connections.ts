@@ -234,6 +234,7 @@ export class Connections {
     const [next] = connection.unanswered
     // After an answer with `Connection: close`, the server has ended the connection.
     if (next && connection.socket.writable) this.#begin(connection, next)
+    else connection.unanswered.length = 0
   }
 
   #endRequest(connection: Connection): void {

@@ -502,6 +502,21 @@ describe('the connections of the HTTP server', () => {
         await surplus.answered(2)
       })
 
+    it('[8.16] count no request that follows the last answer of its connection', async () => {
+      const chunked = 'Transfer-Encoding: chunked\r\n'
+      const ended = await server.dial(from('/held', '192.0.2.1').replace('\r\n', `\r\n${chunked}`) + '0\r\n\r\n')
+      await until(() => server.held.length > 0)
+      ended.socket.write(from('/next', '192.0.2.1'))
+      // The server reads it before a later connection.
+      await (await server.dial(from('/other', '192.0.9.1'))).answered(1)
+      server.held[0]?.end()
+      await ended.closed
+      for (const address of ['192.0.2.1', '192.0.2.2']) await hold(address)
+      const surplus = await server.dial(from('/surplus', '192.0.2.3'))
+      await once(surplus.socket, 'data')
+      expect(surplus.heard).to.match(/^HTTP\/1\.1 429 /)
+    })
+
     it('[8.15] close the oldest request of the client with most requests if none waits', async () => {
       const clients: Client[] = []
       for (const address of ['192.0.1.1', '192.0.2.1', '192.0.2.2', '192.0.3.1', '192.0.4.1', '192.0.5.1'])
