@@ -1,7 +1,6 @@
 /** Tells the user of a command that a service does not answer. */
 import type { CommandContext } from '../agent/command-line/context.ts'
-import type { Fetch } from '../base/bounded-fetch.ts'
-import { REQUEST_TIMEOUT_MS } from '../base/bounded-fetch.ts'
+import { REQUEST_TIMEOUT_MS, type Fetch } from '../base/bounded-fetch.ts'
 
 const SILENT_MS = 10_000
 

@@ -31,8 +31,8 @@ const STATUSES = {
  */
 export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefinition, { kind: 'batch' }> {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
-  const { inputs: described } = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
-  const { inputs: toolInputs } = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
+  const described = describeInputs(operations, ({ batchInputsMax = 0 }) => batchInputsMax)
+  const toolInputs = describeInputs(operations, ({ toolInputsMax = 0 }) => toolInputsMax)
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
   const items = (input: Record<string, unknown>) => {
@@ -105,8 +105,7 @@ export function batchOf(all: readonly SingleDefinition[]): Extract<OperationDefi
 
 function describeInputs(operations: readonly SingleDefinition[], maxOf: (each: SingleDefinition) => number) {
   const limits = operations.map((each) => `${maxOf(each)} of ${each.name}`).join(', ')
-  const description = `Inputs of the operation: at most ${limits}.`
-  return { limits, inputs: { description, maxItems: Math.max(...operations.map(maxOf)) } }
+  return { description: `Inputs of the operation: at most ${limits}.`, maxItems: Math.max(...operations.map(maxOf)) }
 }
 
 function inputSchema(

@@ -2,6 +2,7 @@
  * The arguments of a tool as models send them, as the input of its operation: an empty text and null are absent, a
  * whole number is its digits, and JSON text of a list is the list (contract 10.5). Runs in browsers too.
  */
+import { parseJson } from '../../base/read-body.ts'
 import { parseCount } from './fields.ts'
 import { toJsonSchema } from './json-schema.ts'
 import type { OperationDefinition } from './operation.ts'
@@ -22,21 +23,12 @@ export function readToolArguments(definition: OperationDefinition, given: unknow
 function readMember(type: unknown, value: unknown): unknown {
   if (type === 'integer') return typeof value === 'string' ? parseCount(value) : value
   if (type !== 'array') return toText(value)
-  const list = typeof value === 'string' ? parseList(value) : value
-  return Array.isArray(list) ? list.map(toText) : list
+  const list = typeof value === 'string' ? parseJson(value) : value
+  return Array.isArray(list) ? list.map(toText) : value
 }
 
 /** A number that JSON does not represent exactly is refused: it is not the one that was meant. */
 const toText = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value)
-
-function parseList(text: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return Array.isArray(parsed) ? parsed : text
-  } catch {
-    return text
-  }
-}
 
 const known = new WeakMap<OperationDefinition, ReadonlyMap<string, unknown>>()
 

@@ -41,19 +41,18 @@ export const writePurchase = ({ storage, name }: PurchaseEntry, purchase: Purcha
 
 const PAID_SUFFIX = '.paid.json'
 
-/** Where the paid answer of a purchase is. */
-export const paidEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
-  storage,
-  name: `${name.replace(/(\.paid)?\.json$/, '')}${PAID_SUFFIX}`,
-})
-
 const DELIVERED_SUFFIX = '.delivered.json'
 
-/** Exists once the caller has the paid answer of a purchase. */
-const deliveredEntry = ({ storage, name }: PurchaseEntry): PurchaseEntry => ({
+const besideEntry = ({ storage, name }: PurchaseEntry, suffix: string): PurchaseEntry => ({
   storage,
-  name: `${name.replace(/(\.paid)?\.json$/, '')}${DELIVERED_SUFFIX}`,
+  name: `${name.replace(/(\.paid)?\.json$/, '')}${suffix}`,
 })
+
+/** Where the paid answer of a purchase is. */
+export const paidEntry = (entry: PurchaseEntry) => besideEntry(entry, PAID_SUFFIX)
+
+/** Exists once the caller has the paid answer of a purchase. */
+const deliveredEntry = (entry: PurchaseEntry) => besideEntry(entry, DELIVERED_SUFFIX)
 
 /** Writes that the caller has the whole answer. A failure is harmless: the answer is returned again, free. */
 export async function markDelivered(entry: PurchaseEntry, now: Date): Promise<void> {

@@ -118,7 +118,7 @@ async function request(operation: Operation, key: Signer, maxAgeSeconds?: number
 }
 
 /**
- * Buys an answer, or finds the one that was bought within the last hour.
+ * Buys an answer, or finds the one that was bought within the last day.
  * @throws PurchaseError unless it is sold
  */
 export const buy = (operation: Operation) =>

@@ -1,11 +1,11 @@
 /** Documents at the paths that standards fix: the catalogue of the APIs, and whom to tell of a vulnerability. */
+import { DAY_MS } from '../../base/day.ts'
 import { A2A_PATH, API_PREFIX, FREE_PATHS, MCP_PATH, SECURITY_TXT_PATH } from '../../agent/operation/endpoints.ts'
 import type { DocumentedDeployment } from './examples.ts'
 import type { WrittenDocument } from './templates.ts'
 
 /** Shorter than the year that RFC 9116 advises. */
 const CONTACT_DAYS = 90
-const DAY_MS = 86_400_000
 
 /** A link set (RFC 9264) with the APIs and what describes each of them (RFC 9727). */
 export function apiCatalog({ baseUrl, a2aEnabled }: DocumentedDeployment): WrittenDocument {

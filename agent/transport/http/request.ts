@@ -1,7 +1,6 @@
 /** Reads HTTP requests: the id, the target, all values of a header, the content type, and the body up to a limit. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isJsonType } from '../../../base/json-type.ts'
 import { readUpTo } from '../../../base/read-body.ts'
 import { parseUrl } from '../../../base/url-policy.ts'
 
@@ -25,7 +24,7 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
 export function isJsonRequest(request: IncomingMessage): boolean {
   const [type = '', ...more] = headerValues(request, 'Content-Type')
   const isUtf8 = !/;[ \t]*charset=(?!("utf-8"|utf-8)[ \t]*(;|$))/i.test(type)
-  return more.length === 0 && isJsonType(type) && isUtf8
+  return more.length === 0 && /^application\/json[ \t]*(;|$)/i.test(type) && isUtf8
 }
 
 /** Reads the framing headers only (RFC 9112, section 6). A body need not be read to be refused. */

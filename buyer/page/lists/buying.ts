@@ -94,13 +94,9 @@ export async function buyPlan(plan: Plan, { key, left, judgedColumns }: Buying):
   }
 }
 
-const isOpenRow = ({ rows }: Plan['purchased']) => {
-  return ({ operation }: Plan['rows'][number]) =>
-    operation !== undefined && rows.get(rowKey(baseUrl, operation))?.state.kind === 'open'
-}
-
 /** The rows whose payment has no answer yet. */
-export const openRows = (plan: Plan): Plan['rows'] => plan.rows.filter(isOpenRow(plan.purchased))
+export const openRows = ({ rows, purchased }: Plan): Plan['rows'] =>
+  rows.filter(({ operation }) => operation && purchased.rows.get(rowKey(baseUrl, operation))?.state.kind === 'open')
 
 /** Sends the stored payments of the rows that have no answer. Signs nothing. */
 export const sendStored = (plan: Plan): Promise<Ended> =>
