@@ -8,7 +8,7 @@ import { parseJson } from '../base/read-body.ts'
 import { DAY_MS } from '../base/day.ts'
 import { errorCode } from '../base/error-code.ts'
 import { showUsdc } from './amounts.ts'
-import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
+import { describeOutcome, outcomeJson, toMoment, type Outcome } from './library/outcome.ts'
 import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
 import { NO_FILE, parsePayment, type Purchase } from './library/purchase-file.ts'
 import { requestedOperation } from './library/purchase-request.ts'
@@ -25,7 +25,7 @@ const KEEP = 'Keep the file, and contact the operator.'
 const NEXT: Partial<Record<PurchaseErrorCode, string>> = {
   request_unsupported: 'Change the arguments.',
   quote_unexpected: 'Check --url and --mode.',
-  price_above_limit: 'To pay more, add --max-amount.',
+  price_above_limit: 'To pay more, set a higher --max-amount.',
   day_limit_reached: 'Raise --max-per-day, or wait until MIDNIGHT.',
   spending_unknown: 'Restore the file, or wait until MIDNIGHT.',
   purchase_unreadable: 'Keep the file: it may hold a payment that was sent. To buy anew, move it to another folder.',
@@ -74,7 +74,7 @@ export function describeFailure(
   const isOther = isOfList && outcome.kind === 'not_sold'
   // The same command does not continue a purchase that cannot be read.
   const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
-  const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
+  const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeKnown(outcome, answer)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
   const { error: refusal, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   return {
@@ -89,6 +89,13 @@ export function describeFailure(
       ...outcomeJson(outcome),
     },
   }
+}
+
+/** After what the register says, another try has the same answer. */
+function describeKnown(outcome: Outcome, answer: ServiceAnswer | undefined): string {
+  if (outcome.kind !== 'not_sold_later' || answer?.code === undefined || !isDataError(answer.code))
+    return describeOutcome(outcome)
+  return `Not charged, which is certain after ${toMoment(outcome.certainFrom)}.`
 }
 
 /** What the service says of the money of a request that it has refused. `outcome` says what this buyer can show. */

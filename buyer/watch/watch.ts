@@ -163,7 +163,8 @@ async function approve(
 ): Promise<boolean> {
   const network = DEPLOYMENTS[mode].network
   print(
-    `${showUsdc(least)} USDC will be paid on ${network}, and more for records that changed, in all at most ${showUsdc(totalMax)}.`,
+    `${showUsdc(least)} USDC will be paid on ${network}, less for numbers that no company has, and more for records that ` +
+      `changed, in all at most ${showUsdc(totalMax)}.`,
   )
   if (isDryRun) return false
   if (isConfirmed || (await confirm('Continue?'))) return true

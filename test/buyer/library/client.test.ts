@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { signPurchase } from '../../../buyer/library/buy.ts'
 import { signerOf } from '../../../buyer/library/signer.ts'
 import { fileEntry } from '../../../buyer/library/folder-storage.ts'
-import { describeOutcome } from '../../../buyer/library/outcome.ts'
+import { describeOutcome, toMoment } from '../../../buyer/library/outcome.ts'
 import { readPurchase } from '../../../buyer/library/purchase-file.ts'
 import { compareQuote, decodeQuote } from '../../../buyer/library/quote.ts'
 import { requestedOperation } from '../../../buyer/library/purchase-request.ts'
@@ -435,12 +435,12 @@ describe('the client', () => {
         })
       else expect(stdout).to.deep.equal([])
       expect(printed.length - stdout.length).to.equal(3)
-      const end =
-        exit === 6
-          ? describeOutcome({ kind: 'not_sold_later', certainFrom })
-          : code === 'payment_already_settled'
-            ? 'Do not sign another payment. Keep this one and contact the operator.'
-            : unknownIn(purchasePath())
+      const ends: Partial<Record<string, string>> = {
+        payment_failed: describeOutcome({ kind: 'not_sold_later', certainFrom }),
+        company_not_found: `Not charged, which is certain after ${toMoment(certainFrom)}.`,
+        payment_already_settled: 'Do not sign another payment. Keep this one and contact the operator.',
+      }
+      const end = ends[code] ?? unknownIn(purchasePath())
       expect(printed.at(-1)).to.match(new RegExp(`^${status}.*, with a payment of ${from} on eip155:84532: `))
       expect(printed.at(-1)?.endsWith([advice, end].filter(Boolean).join(' '))).to.equal(true)
     })
@@ -536,7 +536,7 @@ describe('the client', () => {
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
       expect(printed.at(-1)).to.equal(
-        'The price is above the limit of 0.01 USDC. Nothing was signed. To pay more, add --max-amount.',
+        'The price is above the limit of 0.01 USDC. Nothing was signed. To pay more, set a higher --max-amount.',
       )
       pricedAt(0)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)

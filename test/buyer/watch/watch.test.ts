@@ -31,7 +31,7 @@ describe('client watch of two companies', () => {
       expect([code, stderr, text]).to.deep.equal([
         0,
         '',
-        '0.002 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.',
+        '0.002 USDC will be paid on eip155:84532, less for numbers that no company has, and more for records that changed, in all at most 1.00.',
       ])
     })
 
@@ -107,7 +107,8 @@ describe('client watch of two companies', () => {
       shown = [...stderr.matchAll(/[a-z]+ \[#+\] 100 %, \d rows/g)].map(([line]) => line)
       return [code, text.includes('legal_name: NUMBER 1001 -> RENAMED'), payments]
     }
-    const price = '0.003 USDC will be paid on eip155:84532, and more for records that changed, in all at most 1.00.'
+    const price =
+      '0.003 USDC will be paid on eip155:84532, less for numbers that no company has, and more for records that changed, in all at most 1.00.'
     const [dry, paid] = [await runCommand([...client, ...watch, '--dry-run']), await run()]
     expect([dry.code, dry.text, ...paid]).to.deep.equal([0, price, 0, false, 2])
     expect(shown).to.deep.equal([
