@@ -12,11 +12,8 @@ import { retrievalSchema, type Source } from './source.ts'
 /** A dataset whose last successful retrieval is older than this is not sold (contract 3.1). */
 const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 
-/**
- * LMDB is read once per interval, because every request asks for the dataset several times. A read opens two files and
- * parses an entry: every 10 ms, it took 5 % of the quotes (benchmark row `quote`).
- */
-export const REFRESH_INTERVAL_MS = 100
+/** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
+const REFRESH_INTERVAL_MS = 10
 
 /** A snapshot that could not be opened is tried again after this time, so that failing attempts use little time. */
 const REOPEN_INTERVAL_MS = 1_000

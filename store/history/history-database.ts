@@ -203,7 +203,7 @@ export class HistoryDatabase {
     return bytes
   }
 
-  /** Copies no entry: those of a thousand later versions would hold the event loop (`bench perf`, "past records"). */
+  /** Does not copy the entry: a thousand copies hold the event loop for too long (`bench perf`, "past records"). */
   #stepBeforeVersion(companyKey: string, step: string): string | undefined {
     const versions: FastReader = this.#databases.versions
     return beforeIn(this.#stored(versions.getBinaryFast(step + companyKey, this.#at)))

@@ -3,7 +3,7 @@ import { cp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Catalog, REFRESH_INTERVAL_MS } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { awaitWrite, openEnvironment, StoreError } from '../../../store/files/environment.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { catalogFolder, snapshotFolder } from '../../../store/files/layout.ts'
@@ -19,8 +19,8 @@ const LARGE_ROWS = 5_000
 /** The meta pages. */
 const HEAD_BYTES = 16_384
 
-/** Timers can be a millisecond early. */
-const REFRESH_MS = REFRESH_INTERVAL_MS + 15
+/** Longer than the refresh interval of the catalogue. */
+const REFRESH_MS = 25
 
 describe('the catalogue', () => {
   let directory: string

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Catalog, REFRESH_INTERVAL_MS } from '../../../store/dataset/catalog.ts'
+import { Catalog } from '../../../store/dataset/catalog.ts'
 import { buildFile } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
@@ -177,7 +177,7 @@ describe('an import', () => {
     expect(seen).to.deep.equal([])
     const { info } = await importRows(...numberedRows(3))
     while (service.current()?.snapshot.info.snapshot_id !== info.snapshot_id) await sleep(5)
-    await sleep(2 * REFRESH_INTERVAL_MS)
+    await sleep(20)
     expect(service.current()?.snapshot.info).to.deep.equal(info)
     expect(seen).to.have.lengthOf(1)
     expect(seen[0]).to.include({ added: 1, removed: 0, changed: 0 })
