@@ -8,7 +8,7 @@ import { parseJson } from '../base/read-body.ts'
 import { DAY_MS } from '../base/day.ts'
 import { errorCode } from '../base/error-code.ts'
 import { showUsdc } from './amounts.ts'
-import { describeOutcome, outcomeJson, toMoment, type Outcome } from './library/outcome.ts'
+import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
 import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
 import { NO_FILE, parsePayment, type Purchase } from './library/purchase-file.ts'
 import { requestedOperation } from './library/purchase-request.ts'
@@ -74,7 +74,7 @@ export function describeFailure(
   const isOther = isOfList && outcome.kind === 'not_sold'
   // The same command does not continue a purchase that cannot be read.
   const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
-  const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeKnown(outcome, answer)
+  const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
   const { error: refusal, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   return {
@@ -89,13 +89,6 @@ export function describeFailure(
       ...outcomeJson(outcome),
     },
   }
-}
-
-/** After what the register says, another try has the same answer. */
-function describeKnown(outcome: Outcome, answer: ServiceAnswer | undefined): string {
-  if (outcome.kind !== 'not_sold_later' || answer?.code === undefined || !isDataError(answer.code))
-    return describeOutcome(outcome)
-  return `Not charged, which is certain after ${toMoment(outcome.certainFrom)}.`
 }
 
 /** What the service says of the money of a request that it has refused. `outcome` says what this buyer can show. */

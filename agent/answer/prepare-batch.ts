@@ -35,7 +35,7 @@ export async function prepareBatch(
   let place = await enter()
   if (!place) return refused({ code: 'overloaded' })
   const nextSlice = async () => {
-    // Node accepts one connection in an iteration, so with a slice in each of them clients would wait to connect.
+    // Node accepts one connection in each iteration of the event loop. With a slice in each, others wait to connect.
     await letOthersConnect()
     place?.[Symbol.dispose]()
     place = await enter()

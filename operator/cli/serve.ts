@@ -80,9 +80,8 @@ export async function serve(
     process.exit()
   }
   const signature_recovery = keyRecovery.kind
-  // The client of another terminal knows only the usual port.
-  const url = environment['PORT'] === undefined ? '' : ` --url ${service.baseUrl}`
-  const next = lines.length > 0 ? `npm run --silent client -- lookup 00000000${url}` : undefined
+  const lookup = `npm run --silent client -- lookup 00000000 --url ${service.baseUrl}`
+  const next = lines.length > 0 ? lookup : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)

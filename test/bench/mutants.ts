@@ -64,7 +64,7 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
     print(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried`)
     return countOf('NOT CAUGHT') === 0
   } finally {
-    // After an error the other worker still writes.
+    // After an error of one worker, the other one can still write into it.
     await rm(directory, { recursive: true, maxRetries: 5 })
   }
 }

@@ -20,7 +20,7 @@ export class PrefixTree<Item extends OfClient> {
   readonly #served = new Map<string, PrefixTree<Item>>()
   /** Prefixes with a recent turn and without items, the oldest turn first. */
   readonly #remembered = new Set<string>()
-  /** The turns that are left in the round. Without rounds, new prefixes without end would stop all others. */
+  /** The turns that are left in the round. Without rounds, the others would wait as long as new prefixes come. */
   #turns = { fresh: 0, served: 0 }
   /** The items of this prefix, the oldest first. */
   readonly #items = new Set<Item>()

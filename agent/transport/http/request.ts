@@ -44,7 +44,7 @@ export async function readBody(
 ): Promise<Uint8Array | 'body_too_large' | 'invalid_body' | 'unsupported_media_type'> {
   if (request.headers['content-encoding'] !== undefined) return 'unsupported_media_type'
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'body_too_large'
-  // A request that waited for its turn has received its body meanwhile. Otherwise few run, and another turn is free.
+  // The body has arrived if the request waited for its turn. If it did not wait, another turn takes no time.
   const isWhole = request.complete
   // Not destroyed beyond the limit, because the answer uses its connection.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>

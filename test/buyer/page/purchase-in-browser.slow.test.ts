@@ -81,7 +81,7 @@ describe('a purchase in the page', () => {
       await service.transfersOf(() =>
         ask('999').then(() =>
           status(
-            /^No company has this number. .* Not charged. You can try again after \d\d:\d\d (?:today|on .*), when that is certain.$/,
+            /^No company has this number. .* Not charged, which is certain after \d\d:\d\d (?:today|on .*)\. Until then the same payment is sent again\.$/,
           ),
         ),
       ),

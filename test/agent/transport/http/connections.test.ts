@@ -507,7 +507,7 @@ describe('the connections of the HTTP server', () => {
       const ended = await server.dial(from('/held', '192.0.2.1').replace('\r\n', `\r\n${chunked}`) + '0\r\n\r\n')
       await until(() => server.held.length > 0)
       ended.socket.write(from('/next', '192.0.2.1'))
-      // The server reads it before a later connection.
+      // The server has read it when it answers a later connection.
       await (await server.dial(from('/other', '192.0.9.1'))).answered(1)
       server.held[0]?.end()
       await ended.closed
