@@ -77,6 +77,8 @@ export function compareCompanyNumbers(one: string, other: string): number {
 /** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
 const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 
+export const isDissolvedStatus = (status: string | null) => DISSOLVED.test(status ?? '')
+
 export function isDissolved({ status, dissolved_date }: Company): boolean {
-  return dissolved_date !== null || DISSOLVED.test(status ?? '')
+  return dissolved_date !== null || isDissolvedStatus(status)
 }

@@ -36,6 +36,12 @@ export interface QueryEvidence {
   numbers?: Pick<TypedNumbers, 'labelled' | 'others'> | undefined
 }
 
+/** Whether records of one name can differ in their signals. */
+export function hasEvidence({ eircode, address, numbers, typedEircodes = [] }: QueryEvidence): boolean {
+  const typed = [...typedEircodes, ...(numbers?.labelled ?? []), ...(numbers?.others ?? [])]
+  return eircode !== undefined || address !== undefined || typed.length > 0
+}
+
 /** A signal is null when the query or the record has no value to compare. */
 export function compareEvidence(
   { company_number, registered_address }: Company,

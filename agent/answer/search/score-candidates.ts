@@ -2,10 +2,18 @@
  * Scores the names of a pool in descending order of their upper bound, and adds the best. Records are read last: one
  * read takes longer than scoring many names.
  */
+import { isDissolved, isDissolvedStatus } from '../../../store/dataset/company.ts'
 import type { selectCandidates } from '../../../store/index/candidates.ts'
 import { CANDIDATES_MAX } from '../../operation/fields.ts'
 import type { QueryBudgets } from '../../../store/index/operation-budget.ts'
-import { buildCandidate, EVIDENCE_SCORE_MAX, nameScore, type QueryEvidence, type TopCandidates } from './candidate.ts'
+import {
+  buildCandidate,
+  EVIDENCE_SCORE_MAX,
+  hasEvidence,
+  nameScore,
+  type QueryEvidence,
+  type TopCandidates,
+} from './candidate.ts'
 import { readCompany, type Register } from './register.ts'
 
 export interface Search {
@@ -47,16 +55,25 @@ export function scoreCandidates(
     best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
     search.scored.add(position)
   }
-  found.sort((one, other) => other.score - one.score || one.position - other.position)
+  const dissolved = register.names.statuses.map((status) => Number(isDissolvedStatus(status)))
+  const rank = (position: number) => dissolved[register.names.statusOf(position)]!
+  found.sort(
+    (one, other) =>
+      other.score - one.score || rank(one.position) - rank(other.position) || one.position - other.position,
+  )
+  // Where no evidence distinguishes records, all later names rank behind a company that is not dissolved.
+  let ranked = 0
   for (const { position, similarity } of found) {
-    if (!top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
-    top.add(buildCandidate(readCompany(register, position), query, { matchType: 'fuzzy_name', similarity }))
+    if (ranked === CANDIDATES_MAX || !top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
+    const company = readCompany(register, position)
+    top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity }))
+    if (!hasEvidence(query) && !isDissolved(company)) ranked += 1
   }
   return pool.excludedBound > 0 && top.canEnter(highestScore(search, highestOf(pool.excludedBound)))
 }
 
 /** The highest score of a name with this similarity, with the evidence of the query. */
 export function highestScore({ query: { eircode, address } }: Search, similarity: number): number {
-  const hasEvidence = eircode !== undefined || address !== undefined
-  return nameScore('fuzzy_name', similarity) + (hasEvidence ? EVIDENCE_SCORE_MAX : 0)
+  const canGain = eircode !== undefined || address !== undefined
+  return nameScore('fuzzy_name', similarity) + (canGain ? EVIDENCE_SCORE_MAX : 0)
 }

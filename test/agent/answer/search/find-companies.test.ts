@@ -24,6 +24,7 @@ const anyRows: fc.Arbitrary<Row[]> = fc
     fc.record({
       name: anyName,
       status: fc.constantFrom('Normal ', 'Dissolved', 'Liquidation'),
+      dissolved: fc.constantFrom('', '', '2020-01-01'),
       eircode: fc.constantFrom('D02 X285', 'T12 AB34', ''),
       address: fc.constantFrom('1 MAIN STREET', 'MAIN STREET, CORK', ''),
     }),
@@ -191,6 +192,25 @@ describe('finding companies by name', () => {
         expect(register.resolve(input)).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
       expect(register.search({ q: 'Twins of Many Limited', limit: 1 }).candidate_limit_reached).to.equal(true)
     })
+  })
+
+  it('[12.8] orders names with one score, and without evidence reads few of their records', async () => {
+    const kinds = [{ status: 'Dissolved' }, { dissolved: '2020-01-01' }, {}, { status: 'Liquidation' }]
+    const rows = toRows(Array.from({ length: 240 }, () => 'ALPHA BRAVO LIMITED')).map((row, at) => ({
+      ...row,
+      ...kinds[at % kinds.length],
+      ...(at > 200 && { eircode: 'D02 X285' }),
+    }))
+    const register = await openTestRegister(rows)
+    const liquidation = { status: 'liquidation' }
+    for (const filter of [{}, { status: 'normal' }, liquidation, { ...liquidation, eircode: 'D02X285' }]) {
+      const query = { name: 'Alpha Brava', fuzzy: 'always', ...filter } as const
+      const { candidates, isTruncated } = find(register, query)
+      const found = candidates.map(({ company, score, match_type }) => [company.company_number, score, match_type])
+      expect(found).to.deep.equal(scanAll(register, query)).and.have.lengthOf(10)
+      expect(isTruncated).to.equal(false)
+    }
+    await register.close()
   })
 
   describe('with a limited number of operations', () => {
