@@ -24,7 +24,7 @@ import { addLists } from './lists/commands.ts'
 import { addLocalServers } from './local-servers.ts'
 import { tellSlow } from './slow-service.ts'
 import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
-import { readTypedInput } from './typed-input.ts'
+import { describeReading, readTypedInput } from './typed-input.ts'
 
 const DESCRIPTION = 'Buy from a running service'
 
@@ -100,7 +100,10 @@ function addPurchase(parent: Command, client: Client, definition: SingleDefiniti
     ]
     const given = typed.flatMap(([member, text]): [string, string][] => (text === undefined ? [] : [[member, text]]))
     const target = await readTarget(command, client, 'url', 'keyFile')
-    const operation = readOperation(command, definition, textInput(given), Object.fromEntries(given))
+    const written = Object.fromEntries(given)
+    const operation = readOperation(command, definition, textInput(given), written)
+    const reading = describeReading(written['company_number'] ?? '', operation.input['company_number'])
+    if (reading !== undefined) client.context.note(reading)
     client.context.finish(await purchase(client.context, { ...target, operation }))
   })
 }

@@ -1,8 +1,18 @@
 /** Company numbers as a person or a model types them, in the input of an operation. Runs in browsers too. */
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 
-const toDigits = (value: unknown): unknown =>
-  typeof value === 'string' || typeof value === 'number' ? (readTypedNumber(String(value))?.digits ?? value) : value
+/** A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. */
+const SIGNED = /^\s*[\p{Pd}\u2212]/u
+
+const toDigits = (value: unknown): unknown => {
+  if (typeof value !== 'string' && typeof value !== 'number') return value
+  const text = String(value)
+  return SIGNED.test(text) ? value : (readTypedNumber(text)?.digits ?? value)
+}
+
+/** How a typed number was read. Undefined if it has only digits and spaces. */
+export const describeReading = (typed: string, number: unknown): string | undefined =>
+  /[^0-9\s]/.test(typed) ? `The number ${JSON.stringify(typed)} is read as ${String(number)}.` : undefined
 
 export function readTypedInput(input: Record<string, unknown>): Record<string, unknown> {
   const { company_number: number, company_numbers: numbers, inputs } = input

@@ -72,6 +72,11 @@ describe('the output of the commands that buy', () => {
     expect((await run('lookup', '999998')).stderr).to.not.contain('leave it out')
   })
 
+  it('[12.20] says on stderr how a number with more than digits and spaces was read', async () => {
+    expect((await run('lookup', 'IE 73848')).stderr).to.contain('The number "IE 73848" is read as 73848.\n')
+    expect((await run('lookup', ' 73 848 ')).stderr).to.not.contain('is read as')
+  })
+
   it('says that a company with a similar name is not there', async () => {
     const { text } = await run('search', 'qqqqqqqqqqqq')
     expect(text).to.equal('No company has such a name.')
