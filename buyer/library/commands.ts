@@ -277,7 +277,7 @@ async function reportFailure(context: CommandContext, options: Report, error: Pu
   const dataError = answer && saved && readDataError(saved)
   if (saved && answer?.reason === 'insufficient_funds') await noteOtherKey(context, options, saved)
   const failure = describeFailure(error, { ...options, saved, now: context.now() })
-  context.fail({ ...failure, isAnswer: dataError !== undefined })
+  context.fail({ ...failure, isAnswer: dataError !== undefined && context.isTerminal !== true })
   // A path that cannot be that of a purchase is a wrong argument.
   if (code === 'request_unsupported' || NO_FILE.has(errorCode(error.cause))) return EXIT_USAGE
   // The newest payment has its answer already, and nothing was signed.

@@ -48,7 +48,7 @@ describe('the output of the commands that buy', () => {
     expect(JSON.parse(verified.text)).to.include({ valid: true, issuer: service.url })
   })
 
-  it('[14.5] has a DataError on stdout in a pipe, and the help of client on a screen', async () => {
+  it('[14.5] has a DataError on stdout in a pipe but not on a terminal, and the help of client on a screen', async () => {
     const options = { environment: { DATA_DIR: directory, BASE_URL: service.url } }
     const args = ['client', 'lookup', '999998', '--key-file', join(directory, 'buyer.key')]
     const { code, text } = await runCommand(args, options)
@@ -57,6 +57,9 @@ describe('the output of the commands that buy', () => {
     expect(refusal).to.include.keys('company', 'source', 'snapshot_id').and.include({ charged: 'unknown' })
     expect(refusal.error).to.include({ code: 'company_not_found', charged: 'no', next: 'exact_number' })
     expect(JSON.parse((await runCommand([...args, '--json'], options)).text)).to.deep.equal(refusal)
+    const onTerminal = await runCommand(args, { ...options, isTerminal: true })
+    expect([onTerminal.code, onTerminal.text]).to.deep.equal([6, ''])
+    expect(onTerminal.stderr).to.match(/No company has this number\. .* Not charged, which is certain after [^\n]*\n$/)
     const { lines } = await runCommand(['client', '--help'])
     expect(lines.length).to.be.at.most(24)
     expect(lines.filter((line) => line.length > 80)).to.deep.equal([])
