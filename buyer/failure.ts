@@ -8,7 +8,7 @@ import { parseJson } from '../base/read-body.ts'
 import { DAY_MS } from '../base/day.ts'
 import { errorCode } from '../base/error-code.ts'
 import { showUsdc } from './amounts.ts'
-import { describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
+import { chargedBy, describeOutcome, outcomeJson, toMoment } from './library/outcome.ts'
 import type { PurchaseError, PurchaseErrorCode, ServiceAnswer } from './library/purchase-error.ts'
 import { NO_FILE, parsePayment, type Purchase } from './library/purchase-file.ts'
 import { requestedOperation } from './library/purchase-request.ts'
@@ -77,10 +77,12 @@ export function describeFailure(
   const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
   const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
   const { error: refusal, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
+  const refused = refusalSchema.safeParse(refusal).data
   return {
     message: [said, next, known, retry].filter(Boolean).join(' '),
     code: answer?.code ?? code,
-    said: saidSchema.safeParse(refusal).data ?? {},
+    // The service says that it has not charged, but a signed payment can be settled until it ends.
+    said: refused ? { charged: chargedBy(outcome), ...refused } : {},
     details: {
       ...dataError,
       ...(answer && { http_status: answer.status, ...(answer.reason !== undefined && { reason: answer.reason }) }),
@@ -91,11 +93,7 @@ export function describeFailure(
   }
 }
 
-/** What the service says of the money of a request that it has refused. `outcome` says what this buyer can show. */
-const saidSchema = z.object({
-  charged: z.enum(['no', 'unknown', 'earlier']),
-  next: z.enum(Object.keys(NEXT_OF_SERVICE) as [Next, ...Next[]]),
-})
+const refusalSchema = z.object({ next: z.enum(Object.keys(NEXT_OF_SERVICE) as [Next, ...Next[]]) })
 
 /** The refusal that says what the register has, such as no company with the number, whatever came after it. */
 export function readDataError(saved: Purchase): object | undefined {

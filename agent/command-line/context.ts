@@ -52,7 +52,7 @@ export interface Failure {
   message: string
   /** For programs. */
   code: string
-  /** Further members of `error` in the document: what the service has said. */
+  /** Further members of `error` in the document. */
   said?: object
   /** Further members of the document. */
   details?: object

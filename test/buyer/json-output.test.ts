@@ -55,7 +55,7 @@ describe('the output of the commands that buy', () => {
     expect(code).to.equal(6)
     const refusal = JSON.parse(text) as { error: object }
     expect(refusal).to.include.keys('company', 'source', 'snapshot_id').and.include({ charged: 'unknown' })
-    expect(refusal.error).to.include({ code: 'company_not_found', charged: 'no', next: 'exact_number' })
+    expect(refusal.error).to.include({ code: 'company_not_found', charged: 'unknown', next: 'exact_number' })
     expect(JSON.parse((await runCommand([...args, '--json'], options)).text)).to.deep.equal(refusal)
     const onTerminal = await runCommand(args, { ...options, isTerminal: true })
     expect([onTerminal.code, onTerminal.text]).to.deep.equal([6, ''])
@@ -65,11 +65,11 @@ describe('the output of the commands that buy', () => {
     expect(lines.filter((line) => line.length > 80)).to.deep.equal([])
   })
 
-  it('[15.6] has what the service says of the money in the error, and tells to leave out a number without a company', async () => {
+  it('[15.6] has one value of charged, and next of the service in the error, and tells to leave out a number without a company', async () => {
     const { code, text, stderr } = await run('resolve', 'Alpha Ltd', '--number', '999998', '--json')
     expect(code).to.equal(6)
     const { error, ...others } = JSON.parse(text) as { error: object }
-    expect(error).to.include({ code: 'company_not_found', charged: 'no', next: 'exact_number' })
+    expect(error).to.include({ code: 'company_not_found', charged: 'unknown', next: 'exact_number' })
     expect(others).to.include({ outcome: 'not_sold_later', charged: 'unknown', next: 'send' })
     expect(stderr).to.contain('Correct the number, or leave it out.')
     expect((await run('lookup', '999998')).stderr).to.not.contain('leave it out')
