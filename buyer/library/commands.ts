@@ -101,6 +101,10 @@ function showSteps(
       note(
         `An answer of ${toMoment(new Date(step.signedAt))} was not printed and is more than a day old: it is in ${step.file}.`,
       )
+    if (step.kind === 'resumed')
+      note(
+        `The earlier payment of ${toMoment(new Date(step.signedAt))} in ${step.file} is sent again, and charged at most once.`,
+      )
     if (step.kind === 'stored') note(`${step.payer} pays. The payment is saved in ${step.file} before it is sent.`)
     if (step.kind === 'waiting') {
       const { code, status } = step.answer ?? {}

@@ -302,8 +302,10 @@ async function buyNamed(task: Task, name: string, request: PurchaseRequest): Ret
     if (!saved) progress.none()
     if (!saved) return conclude(request, await buyIntoFile({ ...task, entry, request }), task)
     if (saved.ended || (await isOutdated(task, entry, saved))) continue
-    progress.stored(locationOf(entry))
+    const file = locationOf(entry)
+    progress.stored(file)
     const known = await readBought(task, entry, saved)
+    if (!known) task.onStep?.({ kind: 'resumed', file, signedAt: saved.signed_at })
     const bought = known ?? (await completePurchase({ ...task, entry, request }, saved))
     if (known || task.isResumed || !(await readPurchase(entry)).ended) return conclude(request, bought, task)
     progress.none()

@@ -12,6 +12,8 @@ export type PurchaseStep =
    * charged. `left`: it is older than a day, and another one is bought.
    */
   | { kind: 'returned' | 'left'; file: string; signedAt: string }
+  /** An earlier call has signed the payment and got no paid answer. It is sent again. */
+  | { kind: 'resumed'; file: string; signedAt: string }
   /** The payment is on disk. */
   | { kind: 'stored'; file: string; payer: string }
   /** `attempt` is 1 at first. */

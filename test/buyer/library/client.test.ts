@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { signPurchase } from '../../../buyer/library/buy.ts'
 import { signerOf } from '../../../buyer/library/signer.ts'
 import { fileEntry } from '../../../buyer/library/folder-storage.ts'
-import { describeOutcome } from '../../../buyer/library/outcome.ts'
+import { describeOutcome, toMoment } from '../../../buyer/library/outcome.ts'
 import { readPurchase } from '../../../buyer/library/purchase-file.ts'
 import { compareQuote, decodeQuote } from '../../../buyer/library/quote.ts'
 import { requestedOperation } from '../../../buyer/library/purchase-request.ts'
@@ -327,6 +327,17 @@ describe('the client', () => {
     )
     change = {}
     expect(await client('lookup', '1')).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+  })
+
+  it('[14.16] says that the same command sends the payment of an earlier run again', async () => {
+    answers = Array.from({ length: 7 }, () => 'no answer')
+    await client('lookup', '1')
+    const { signed_at } = await readPurchase(fileEntry(purchasePath()))
+    const resumed = `The earlier payment of ${toMoment(new Date(signed_at))} in ${purchasePath()} is sent again, and charged at most once.`
+    expect(printed).to.not.include(resumed)
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(printed.filter((line) => line === resumed)).to.have.length(1)
     expect(new Set(paymentsSent()).size).to.equal(1)
   })
 
