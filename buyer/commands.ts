@@ -23,7 +23,7 @@ import { configureClientHelp, setUsedOptions, SOLD } from './help.ts'
 import { addLists } from './lists/commands.ts'
 import { addLocalServers } from './local-servers.ts'
 import { tellSlow } from './slow-service.ts'
-import { modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
+import { describeOtherUrl, modeOption, parseBaseUrl, readTarget, refuse, type Client } from './target.ts'
 import { describeReading, readTypedInput } from './typed-input.ts'
 
 const DESCRIPTION = 'Buy from a running service'
@@ -166,12 +166,15 @@ function addOthers(parent: Command, client: Client): void {
     .description('Check the signature of the agent card')
     .action(async (_, command: Command) => {
       const { verifyCard } = await import('./library/verify-card.ts')
-      const kid = await verifyCard((await readTarget(command, client, 'url')).baseUrl, context.fetch)
+      const check = await verifyCard((await readTarget(command, client, 'url')).baseUrl, context.fetch)
+      const kid = check.kind === 'signed' ? check.kid : undefined
       if (context.isJson) context.printJson({ valid: kid !== undefined, kid: kid ?? null })
       else
         context.print(
           kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`,
         )
+      const advice = check.kind === 'other_service' ? describeOtherUrl(check.origin) : undefined
+      if (advice !== undefined) context.note(advice)
       context.finish(kid !== undefined)
     })
   setUsedOptions(purchasesCommand, ['json', 'quiet'])

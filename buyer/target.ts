@@ -32,6 +32,15 @@ export type Target = Awaited<ReturnType<typeof readTarget>>
 /** Ends the command as with wrong arguments. */
 export const refuse = (command: Command, fault: string): never => command.error(`error: ${fault}`)
 
+/** Only hosts that no shell reads as a command, because the other party has chosen the URL. */
+const SAFE_ORIGIN = /^https?:\/\/[\w.:[\]-]+$/
+
+/** The advice for a service that names another URL than that of the command. */
+export const describeOtherUrl = (origin: string): string | undefined =>
+  SAFE_ORIGIN.test(origin)
+    ? `The service names its URL as ${origin}: if that is the right one, add --url ${origin}.`
+    : undefined
+
 /** @param needs what ends the command if it is missing */
 export async function readTarget(
   command: Command,

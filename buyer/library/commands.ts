@@ -13,7 +13,7 @@ import { EXIT_USAGE, type CommandContext, type CommandResult } from '../../agent
 import { showUsdc } from '../amounts.ts'
 import { describeFailure, FAUCET, readDataError, type Limits } from '../failure.ts'
 import { toReadable, toTable } from '../readable-answer.ts'
-import type { Target } from '../target.ts'
+import { describeOtherUrl, type Target } from '../target.ts'
 import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './open-buyer.ts'
 import { buyAnswer } from './methods.ts'
@@ -115,6 +115,9 @@ function showSteps(
     note(`The service asks ${showUsdc(amount)} USDC on ${network}, paid to ${payTo}. ${definition.tool.charge}`)
     for (const { name, value, passed } of step.checks)
       if (verbose || !passed) note(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
+    const host = step.checks.find(({ name, passed }) => name === 'host' && !passed)
+    const advice = host && describeOtherUrl(host.value)
+    if (advice !== undefined) note(advice)
     const isWrong = (checked: string) => step.checks.some(({ name, passed }) => name === checked && !passed)
     const other = mode === 'testnet' ? 'mainnet' : 'testnet'
     if (isWrong('network') && network === DEPLOYMENTS[other].network)

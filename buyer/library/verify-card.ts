@@ -10,19 +10,30 @@ const signedCardSchema = z.looseObject({
   signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
 })
 
-/** Returns the key id of a valid signature, or undefined. Only the JWKS of the same service is accepted as `jku`. */
-export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<string | undefined> {
+/** `other_service`: a signature, which was not checked, names the key set of another service. */
+export type CardCheck =
+  { kind: 'signed'; kid: string } | { kind: 'other_service'; origin: string } | { kind: 'unsigned' }
+
+/** Only the JWKS of the same service is accepted as `jku`. */
+export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<CardCheck> {
   const jku = `${baseUrl}${FREE_PATHS.jwks}`
   const { signatures, ...card } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, signedCardSchema)
   const findKey = createLocalJWKSet((await fetchKeySet(fetch, jku)) as JSONWebKeySet)
+  let named: unknown
   const getKey: GeneralVerifyGetKey = (header, jws) => {
-    if (header?.kid === undefined || header['jku'] !== jku) throw new Error('The signature names another key set')
+    if (header?.kid === undefined || header['jku'] !== jku) {
+      named = header?.['jku']
+      throw new Error('The signature names another key set')
+    }
     return findKey(header, jws)
   }
   const payload = Buffer.from(canonicalJson(card)).toString('base64url')
   const verified = generalVerify({ payload, signatures }, getKey, { algorithms: ['ES256'] })
-  return verified.then(
+  const kid = await verified.then(
     ({ protectedHeader }) => protectedHeader?.kid,
     () => undefined,
   )
+  if (kid !== undefined) return { kind: 'signed', kid }
+  const origin = typeof named === 'string' && URL.canParse(named) ? new URL(named).origin : baseUrl
+  return origin === baseUrl ? { kind: 'unsigned' } : { kind: 'other_service', origin }
 }

@@ -51,8 +51,8 @@ async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promi
 /** The key set that the signature names is that of BASE_URL, so a card of another URL is invalid. */
 export async function checkCard({ config: { baseUrl, a2aEnabled }, fetch }: Public): Promise<Finding[]> {
   if (baseUrl === undefined || !a2aEnabled) return []
-  const kid = await verifyCard(baseUrl, fetch).catch(() => undefined)
-  if (kid !== undefined) return passed(`is signed by ${kid}`)
+  const check = await verifyCard(baseUrl, fetch).catch(() => undefined)
+  if (check?.kind === 'signed') return passed(`is signed by ${check.kid}`)
   if ((await documentFault(baseUrl, FREE_PATHS.agentCard, fetch)) !== undefined)
     return warning('cannot be read: see base URL')
   return failed(

@@ -80,6 +80,25 @@ describe('the output of the commands that buy', () => {
     expect((await run('lookup', ' 73 848 ')).stderr).to.not.contain('is read as')
   })
 
+  it('[14.7] names the URL of the service, if that of the command is another one, and pays nothing', async () => {
+    const url = service.url.replace('127.0.0.1', 'localhost')
+    const advice = `The service names its URL as ${service.url}: if that is the right one, add --url ${service.url}.\n`
+    const options = {
+      environment: { DATA_DIR: directory },
+      fetch: (input: Parameters<typeof fetch>[0], init?: RequestInit) =>
+        fetch(new Request(input).url.replace(url, service.url), init),
+    }
+    const key = ['--key-file', join(directory, 'buyer.key')]
+    const sent = await service.transfersOf(async () => {
+      const refused = await runCommand(['client', 'lookup', '1001', '--url', url, ...key], options)
+      expect([refused.code, refused.text]).to.deep.equal([1, ''])
+      expect(refused.stderr).to.contain(advice)
+    })
+    expect(sent).to.equal(0)
+    const card = await runCommand(['client', 'verify-card', '--url', url], options)
+    expect([card.code, card.text, card.stderr]).to.deep.equal([1, 'The agent card has no valid signature.', advice])
+  })
+
   it('says that a company with a similar name is not there', async () => {
     const { text } = await run('search', 'qqqqqqqqqqqq')
     expect(text).to.equal('No company has such a name.')

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { expect } from 'chai'
-import { verifyCard } from '../../buyer/library/verify-card.ts'
+import { verifyCard, type CardCheck } from '../../buyer/library/verify-card.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { ROTATION_SECONDS_MIN } from '../../keys/command.ts'
 import { KEY_LEAD_SECONDS, KEYS_REFRESH_MS } from '../../keys/keyring.ts'
@@ -136,9 +136,9 @@ describe('the metadata and the agent card', () => {
         url === `${service.url}${CARD}` ? Response.json(json) : fetch(url, init),
       )
 
-    const isRefused = (check: Promise<unknown>) =>
+    const isRefused = (check: Promise<boolean | CardCheck>) =>
       check.then(
-        (verified) => verified === undefined,
+        (verified) => typeof verified !== 'boolean' && verified.kind !== 'signed',
         () => true,
       )
 
@@ -227,10 +227,10 @@ describe('the metadata and the agent card', () => {
 
       await refreshAt(switchSeconds * 1000)
       expect(await publishedKids()).to.deep.equal([kid, old])
-      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
+      expect(await verifyCard(rotating.url, fetch)).to.deep.equal({ kind: 'signed', kid })
       const fetchOld: typeof fetch = async (url) =>
         url === `${rotating.url}${CARD}` ? Response.json(oldCard) : fetch(url)
-      expect(await verifyCard(rotating.url, fetchOld)).to.equal(old)
+      expect(await verifyCard(rotating.url, fetchOld)).to.deep.equal({ kind: 'signed', kid: old })
 
       const years = (switchSeconds + 50 * 366 * 24 * 3600) * 1000
       await refreshAt(years)
@@ -243,14 +243,14 @@ describe('the metadata and the agent card', () => {
       const { compromised } = (await read(JWKS)) as { compromised: Json[] }
       expect(compromised.map((each) => each['kid'])).to.deep.equal([old])
       expect(await publishedKids()).to.deep.equal([kid])
-      expect(await verifyCard(rotating.url, fetchOld)).to.equal(undefined)
-      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
+      expect(await verifyCard(rotating.url, fetchOld)).to.deep.equal({ kind: 'unsigned' })
+      expect(await verifyCard(rotating.url, fetch)).to.deep.equal({ kind: 'signed', kid })
 
       await rm(join(directory, `${kid}.jwk.json`))
       rotating.reports.length = 0
       await refreshAt(nowMs)
       expect(rotating.reports.map(([event]) => event)).to.deep.equal(['keys_unreadable'])
-      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
+      expect(await verifyCard(rotating.url, fetch)).to.deep.equal({ kind: 'signed', kid })
     } finally {
       await rotating.stop()
     }
