@@ -21,8 +21,8 @@ export interface CliContext {
   sleep: (milliseconds: number) => Promise<void>
   /** Calls back once after this time, unless the returned function is called first. */
   later: (milliseconds: number, callback: () => void) => () => void
-  /** Asks the user a question. False if there is no terminal to ask at. */
-  confirm: (question: string) => Promise<boolean>
+  /** Asks the user a question. Undefined without a terminal to ask at. Ctrl-C and Ctrl-D reject. */
+  confirm: (question: string) => Promise<boolean | undefined>
   /**
    * Aborted by the first SIGINT, SIGTERM or SIGHUP after this call; its reason is the name of the signal. The next one,
    * or one after `until` is aborted, ends the process.

@@ -53,13 +53,14 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
   if (isEndedAtOnce) process.exit()
 }
 
-async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false
+async function confirm(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    // Ctrl-C closes the interface, and leaves the question without an answer.
-    const closed = once(lines, 'close').then(() => '')
-    return /^y(?:es)?$/i.test((await Promise.race([lines.question(`${question} [y/N] `), closed])).trim())
+    // A terminal that disappears closes the interface, and leaves the question without an answer.
+    const closed = once(lines, 'close').then(() => undefined)
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed])
+    return answer === undefined ? undefined : /^y(?:es)?$/i.test(answer.trim())
   } finally {
     lines.close()
   }

@@ -74,7 +74,9 @@ async function findHeaderRow(
   const named = Object.values(columns).flatMap((names) => namesOf(names).map(String))
   if (named.some((name) => name !== NO_COLUMN && !/^[0-9]+$/.test(name))) return 1
   const { row, doubt } = proposeHeader(rows)
-  if (doubt === undefined || (await context.confirm(`${doubt}. Is it one?`))) return row
+  if (doubt === undefined) return row
+  const isHeader = await context.confirm(`${doubt}. Is it one?`)
+  if (isHeader !== undefined) return isHeader ? row : 0
   return refuse(command, `${doubt}. Add --header-row ${row} or --no-header`)
 }
 

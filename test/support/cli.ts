@@ -28,7 +28,7 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     fetch,
     sleep: async () => undefined,
     later: () => () => undefined,
-    confirm: async () => false,
+    confirm: async () => undefined,
     interrupted: () => new AbortController().signal,
     runInBackground: async () => undefined,
     endAtOnce: () => undefined,

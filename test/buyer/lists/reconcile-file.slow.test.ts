@@ -430,7 +430,7 @@ describe('[15.11] the command client reconcile', function () {
       expect(await purchases()).to.deep.equal([])
     })
 
-    it('[15.14] for a doubtful header, with exit status 2, unless a person accepts it or an option decides', async () => {
+    it('[15.14] for a doubtful header, with exit status 2, unless a person or an option decides', async () => {
       await writeFile(file, 'Gamma Sample Company\nPlain Fixture Ltd\nTwin Fixture Limited\n')
       const args = ['--column', '1', '--dry-run']
       const { code, stderr } = await run(args)
@@ -441,6 +441,7 @@ describe('[15.11] the command client reconcile', function () {
       const rowsOf = async (more: string[], change: Partial<CliContext> = {}) =>
         /^\d+(?= rows)/m.exec((await run([...args, ...more], change)).text)?.[0]
       expect(await rowsOf([], { confirm: async () => true })).to.equal('2')
+      expect(await rowsOf([], { confirm: async () => false })).to.equal('3')
       expect(await rowsOf(['--header-row', '1'])).to.equal('2')
       expect(await rowsOf(['--no-header'])).to.equal('3')
       await writeFile(file, 'Gamma Sample Finance Designated Activity Company\nPlain Fixture Ltd\n')
