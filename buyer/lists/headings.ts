@@ -55,7 +55,7 @@ const ADDRESS_LINE = new RegExp(
 )
 const OFFICE = /^registered office$/
 const ADDRESS_PLACE = new RegExp(`${ADDRESS_START}(?:address )?(?:town|city|county|locality)(?: (?:town|city))?$`)
-const PLAIN_NUMBER = whole(NUMBER)
+const PLAIN_NUMBER = whole(`(?:(?:${COMPANY}|co) ?)?${NUMBER}`)
 const OTHER = whole(`surname|parent ?${COMPANY}|(?:${OF_WHAT} ?)*${VALUE}(?: ?(?:${VALUE}|address))?`)
 
 /** A longer cell is no heading. */

@@ -8,7 +8,15 @@ import type { KeptColumns } from './kept-columns.ts'
 import type { ListInput } from './list-input.ts'
 import { describeSheet, LEFT_OUT, readList, type List, type ReadListOptions } from './list.ts'
 import type { Plan } from './plan.ts'
-import { correctColumns, describeColumns, nameColumns, NO_COLUMNS, proposeColumns, titleOf } from './propose-columns.ts'
+import {
+  correctColumns,
+  describeColumns,
+  findUnreadNumbers,
+  nameColumns,
+  NO_COLUMNS,
+  proposeColumns,
+  titleOf,
+} from './propose-columns.ts'
 import { rowKey } from './purchased-rows.ts'
 import type { RowCells } from './rows.ts'
 
@@ -45,6 +53,11 @@ export function openList(
   if (columns.name === undefined && columns.company_number === undefined)
     throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
   print(`Columns: ${describeColumns(columns, header)}.`)
+  const unread = before || named.has('company_number') ? undefined : findUnreadNumbers(columns, place)
+  if (unread !== undefined)
+    print(
+      `The column ${titleOf(unread, header)} is not read. If it has company numbers, add --number-column ${unread}.`,
+    )
   const list = readList(table, { columns, headerRow })
   describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
   for (const { kind, at, notes } of list.rows.slice(-TOTALS_SHOWN))

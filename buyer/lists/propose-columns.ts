@@ -28,14 +28,7 @@ interface Column {
  * @param headerRow from 1, or 0 without a header
  */
 export function proposeColumns(rows: readonly Cell[][], headerRow: number): ColumnNames<keyof RowCells> {
-  const end = Math.max(headerRow, countWithoutTotals(rows))
-  const sample = rows.slice(headerRow, Math.min(end, headerRow + SAMPLE_ROWS))
-  const header = headerRow === 0 ? [] : (rows[headerRow - 1] ?? [])
-  const width = sample.reduce((most, { length }) => Math.max(most, length), header.length)
-  const columns = Array.from({ length: width }, (_, at): Column => {
-    const values = sample.map((row) => toText(row[at]).trim()).filter((text) => text !== '' && !isAbsent(text))
-    return { at, heading: readHeading(toText(header[at])), values }
-  }).filter(({ at, values }) => values.length > 0 || !isBlank(header[at]))
+  const columns = readColumns(rows, headerRow)
   const name = findNames(columns)
   const number = findNumbers(columns) ?? (name ? undefined : findOnlyNumbers(columns))
   const found = { name, company_number: number, eircode: findEircodes(columns), address: findAddress(columns) }
@@ -43,6 +36,17 @@ export function proposeColumns(rows: readonly Cell[][], headerRow: number): Colu
     return [field, oneOrMore([column ?? []].flat().map(({ at }) => at + 1))]
   })
   return Object.fromEntries(named.filter(([, column]) => column !== undefined)) as ColumnNames<keyof RowCells>
+}
+
+function readColumns(rows: readonly Cell[][], headerRow: number): Column[] {
+  const end = Math.max(headerRow, countWithoutTotals(rows))
+  const sample = rows.slice(headerRow, Math.min(end, headerRow + SAMPLE_ROWS))
+  const header = headerRow === 0 ? [] : (rows[headerRow - 1] ?? [])
+  const width = sample.reduce((most, { length }) => Math.max(most, length), header.length)
+  return Array.from({ length: width }, (_, at): Column => {
+    const values = sample.map((row) => toText(row[at]).trim()).filter((text) => text !== '' && !isAbsent(text))
+    return { at, heading: readHeading(toText(header[at])), values }
+  }).filter(({ at, values }) => values.length > 0 || !isBlank(header[at]))
 }
 
 const oneOrMore = <Name>(names: readonly Name[]) => (names.length > 1 ? names : names[0])
@@ -75,6 +79,28 @@ function findOnlyNumbers([only, ...others]: readonly Column[]): Column | undefin
   return only.values.length > 0 && only.values.every(isNumber) ? only : undefined
 }
 
+/** Most companies have five or six digits. Fewer are as often a year or a count. */
+const USUAL_NUMBER = /^0*[1-9]\d{4,5}$/
+const isUsualNumber = (text: string) => USUAL_NUMBER.test(readTypedNumber(text)?.digits ?? '')
+
+/**
+ * The column, from 1, whose values can be company numbers, although its heading does not say so. They can be other
+ * numbers too, and wrong ones contradict names, so a person decides. Undefined if a column of numbers is read.
+ */
+export function findUnreadNumbers(
+  columns: ColumnNames<Field>,
+  { rows, headerRow }: { rows: readonly Cell[][]; headerRow: number },
+): number | undefined {
+  if (columns.company_number !== undefined) return undefined
+  const read = new Set(FIELDS.flatMap((field) => namesOf(columns[field]).map(Number)))
+  const unread = readColumns(rows, headerRow).filter(({ at, values }) => values.length > 0 && !read.has(at + 1))
+  const found = highest(unread, ({ heading, values }) => {
+    if (heading && heading.kind !== 'plain_number') return 0
+    return mostly(values, isUsualNumber) ? (heading ? 2 : 1) : 0
+  })
+  return found && found.at + 1
+}
+
 /** Words, and neither a code, a number, nor an e-mail address. */
 const isText = (text: string) =>
   /\p{L}{2}/u.test(text) && !/^\S*\d\S*$|@/.test(text) && !EIRCODE.test(text) && !readTypedNumber(text)
@@ -105,7 +131,7 @@ function findNames(columns: readonly Column[]): Column | undefined {
   if (found) return found
   // Without any heading, the only column of texts.
   const [only, ...others] = columns.length === 1 || columns.some(({ heading }) => heading) ? columns : texts
-  const isOther = only?.heading?.kind === 'other' || only?.values.every(isNumber)
+  const isOther = /^(?:other|plain_number)$/.test(only?.heading?.kind ?? '') || only?.values.every(isNumber)
   return others.length > 0 || isOther ? undefined : only
 }
 

@@ -2,7 +2,13 @@
 import { expect } from 'chai'
 import { readList } from '../../../buyer/lists/list.ts'
 import { proposeHeader } from '../../../buyer/lists/header.ts'
-import { correctColumns, describeColumns, nameColumns, proposeColumns } from '../../../buyer/lists/propose-columns.ts'
+import {
+  correctColumns,
+  describeColumns,
+  findUnreadNumbers,
+  nameColumns,
+  proposeColumns,
+} from '../../../buyer/lists/propose-columns.ts'
 import { parseTable } from '../../../buyer/table/read-table.ts'
 
 const A = 'Alpha Sample Trading Ltd'
@@ -72,6 +78,8 @@ describe('[15.14] the columns of a list', () => {
     ['Number\n00000000\n11', 'company_number = Number'],
     [`Id,Company\n1,${A}\n2,100002`, 'name = Company'],
     ['CRO,Note\n100001,a\n100002,', 'company_number = CRO'],
+    ['Company ID\n100001\n100002', 'company_number = Company ID'],
+    ['Company ID\nS0001\nS0002', ''],
     ['Supplier No\n100001\n100002', ''],
     ['Supplier No,Amount\n100001,7\n100002,8', ''],
     [`100001\n${B}`, 'name = column 1'],
@@ -86,6 +94,26 @@ describe('[15.14] the columns of a list', () => {
     it(`are ${wanted || 'in doubt'} in ${JSON.stringify(text)}`, async () => {
       const { columns, header } = await read(text)
       expect(describeColumns(columns, header)).to.equal(wanted)
+    })
+
+  const unread: [text: string, column: number | undefined][] = [
+    [`Name,Number\n${A},100001\n${B},100002`, 2],
+    [`Registration,Name\n100001,${A}\n100002,${B}`, 1],
+    [`Name,Company ID\n${A},100001\n${B},`, 2],
+    [`Name,Nr.\n${A},"100,001"\n${B},0012345`, 2],
+    [`Name,Turnover,Number\n${A},120000,100001`, 3],
+    [`100001\t${A}\tDublin\n100002\t${B} Ltd\tCork`, 1],
+    [`Name,Supplier No,Invoice ID,Amount\n${A},100001,100002,100003`, undefined],
+    [`Name,VAT Number\n${A},100001`, undefined],
+    [`Name,Number,CRO\n${A},100001,100002`, undefined],
+    [`Id,Name,Founded\n1,${A},1998\n2,${B},2004`, undefined],
+    [`Name,Number\n${A},IE6388047V\n${B},6388048`, undefined],
+    [`Name,Number\n${A},`, undefined],
+  ]
+  for (const [text, column] of unread)
+    it(`leave ${column === undefined ? 'no numbers' : `perhaps the numbers of column ${column}`} unread in ${JSON.stringify(text)}`, async () => {
+      const { table, columns, headerRow } = await read(text)
+      expect(findUnreadNumbers(columns, { rows: table.rows, headerRow })).to.equal(column)
     })
 
   it('are those of their positions, also if another header has their number', async () => {

@@ -459,6 +459,14 @@ describe('[15.11] the command client reconcile', function () {
       expect((await run(['--dry-run', '--column', 'Surname'])).text).to.contain('Columns: name = Surname.')
     })
 
+    it('[15.14] for numbers below a heading of any number, and says how to read them', async () => {
+      await writeFile(file, 'Name,Company ID\nPlain Fixture,73848\nTwin Fixture,1004\nAleo Fixture,15003\n')
+      const told = 'The column Company ID is not read. If it has company numbers, add --number-column 2.'
+      expect((await run(['--dry-run'])).lines).to.include(told)
+      expect((await run(['--dry-run', '--number-column', '2'])).text).not.to.contain('not read')
+      expect((await run(['--dry-run', '--number-column', 'none'])).text).not.to.contain('not read')
+    })
+
     it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {
       await writeFile(file, Buffer.from('name\nCaf\x82 Sol\n', 'latin1'))
       const args = ['--column', 'name', '--dry-run']
