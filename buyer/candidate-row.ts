@@ -2,6 +2,7 @@
 import type { Company } from '../store/dataset/company.ts'
 import { normaliseWords, parseName } from '../store/index/normalise-name.ts'
 import { withoutLeadingForm, type ParsedName } from '../store/index/suffixes.ts'
+import type { ResolveResponse } from '../agent/operation/resolve.ts'
 import { MATCH_MARGIN_MIN, MATCH_SCORE_MIN, type Candidate } from '../agent/operation/result.ts'
 
 export const CANDIDATE_COLUMNS = [
@@ -56,6 +57,21 @@ export function candidateRows(answer: Ranking): CandidateRow[] {
       candidate.company.company_number === answer.match?.company.company_number ? '' : reasonOf(candidate, answer),
   }))
 }
+
+/** The companies that have the name of a row, if its number or its Eircode is that of another company. */
+export const namesakeRows = ({ status, related }: Pick<ResolveResponse, 'status' | 'related'>): CandidateRow[] =>
+  related
+    .filter(({ relation }) => status === 'conflicting' && relation === 'same_name')
+    .map((company) => ({
+      number: company.company_number,
+      name: company.legal_name,
+      status: company.status ?? '',
+      address: '',
+      eircode: '',
+      registered_date: '',
+      score: '',
+      reason: 'has the name of the row',
+    }))
 
 /** One sentence: the evidence that fits, and what leaves a doubt, or that no evidence confirms it. */
 function reasonOf(candidate: Candidate, answer: Ranking): string {

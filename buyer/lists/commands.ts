@@ -22,8 +22,8 @@ Each purchase is a file in OUT.purchases, which "irish-company-agent verify" che
 numbers are charged. If the run ends early, OUT has the rows that are paid, and marks the others "not_bought".
 
 --review writes the candidates of the rows that need a person to a file. Write the number of the right company, or "none",
-into its last column, and run the same command again: the decision is then "chosen" or "none". The record of a candidate is
-paid already; that of another number is bought.
+into its last column, and run the same command again: the decision is then "chosen" or "none". The record of a candidate
+with a score is paid already; that of another number is bought.
 
 OUT is replaced only as this list has written it. FILE and OUT can be -, for stdin and stdout, with --purchases.
 

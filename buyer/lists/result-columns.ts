@@ -3,7 +3,7 @@ import { filingStatus } from '../../agent/operation/filing-status.ts'
 import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { ResolveResponse } from '../../agent/operation/resolve.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { CANDIDATE_COLUMNS, candidateRows, evidenceOf } from '../candidate-row.ts'
+import { CANDIDATE_COLUMNS, candidateRows, evidenceOf, namesakeRows } from '../candidate-row.ts'
 import { describeFiling } from '../filing.ts'
 import { toText, type Cell } from '../table/cell.ts'
 import type { RowResult } from './rows.ts'
@@ -98,13 +98,10 @@ export function whyOf(result: RowResult): string {
   if (result.kind === 'chosen' || result.kind === 'none') return DECIDED
   const { match } = result.answer
   if (match) return evidenceOf(match)
-  const shown = candidateRows(result.answer)
-    .slice(0, ALTERNATIVES.length)
-    .map(({ number, name, reason }) => `${number} ${name}: ${reason}`)
-  // The number of another company hides the company of the name.
-  const sameName = result.answer.related.find(({ relation }) => relation === 'same_name')
-  if (result.answer.status === 'conflicting' && sameName)
-    shown.push(`${sameName.company_number} ${sameName.legal_name}: has the name of the row`)
+  const shown = [
+    ...candidateRows(result.answer).slice(0, ALTERNATIVES.length),
+    ...namesakeRows(result.answer).slice(0, 1),
+  ].map(({ number, name, reason }) => `${number} ${name}: ${reason}`)
   return shown.join(' | ') || 'no company has such a name'
 }
 

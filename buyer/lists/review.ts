@@ -3,7 +3,7 @@
  * right company.
  */
 import { ifMissing } from '../../base/error-code.ts'
-import { CANDIDATE_COLUMNS, candidateRows } from '../candidate-row.ts'
+import { CANDIDATE_COLUMNS, candidateRows, namesakeRows } from '../candidate-row.ts'
 import { isBlank, type Cell } from '../table/cell.ts'
 import type { Format } from '../table/read-table.ts'
 import { readTable, writeTable } from '../table/table-file.ts'
@@ -46,7 +46,7 @@ export async function readChoices(path: string): Promise<Map<string, string> | u
 export async function writeReview(path: string, found: readonly BoughtRow[], format: Format): Promise<void> {
   const rows = found.flatMap(({ listed: { cells, notes }, result }): Cell[][] => {
     const start = [reviewKey(cells), ...Object.values(cells), decisionOf(result), notes.join('; ')]
-    const candidates = result.kind === 'bought' ? candidateRows(result.answer) : []
+    const candidates = result.kind === 'bought' ? [...candidateRows(result.answer), ...namesakeRows(result.answer)] : []
     const shown = candidates.map((candidate) => CANDIDATE_COLUMNS.map((column) => candidate[column]))
     return (shown.length > 0 ? shown : [CANDIDATE_COLUMNS.map(() => '')]).map((row) => [start, row, ''].flat())
   })

@@ -1,22 +1,45 @@
-/** Why a row of a list has its decision, in words. */
+/** Why a row of a list has its decision, in words, and what its review shows. */
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { resolve } from '../../../agent/operation/resolve.ts'
+import { readList } from '../../../buyer/lists/list.ts'
 import { whyOf } from '../../../buyer/lists/result-columns.ts'
+import { writeReview } from '../../../buyer/lists/review.ts'
+import { parseTable } from '../../../buyer/table/read-table.ts'
+import { readTable } from '../../../buyer/table/table-file.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const answer = resolve.exampleAnswer('testnet')
 const RELATED = { company_number: '200095', legal_name: 'NAMED LIMITED', status: 'Normal' }
 
 describe('the reason of a row', () => {
-  const whyWith = (status: 'conflicting' | 'ambiguous', relation: 'same_name' | 'similar') => {
+  const resultWith = (status: 'conflicting' | 'ambiguous', relation: 'same_name' | 'similar') => {
     const candidates = [{ ...answer.candidates[0]!, conflicts: ['name_mismatch' as const] }]
     const related = [{ ...RELATED, relation }]
-    return whyOf({ kind: 'bought', purchase: 'x', answer: { ...answer, status, match: null, candidates, related } })
+    return { kind: 'bought', purchase: 'x', answer: { ...answer, status, match: null, candidates, related } } as const
   }
+  const whyWith = (...given: Parameters<typeof resultWith>) => whyOf(resultWith(...given))
 
   it('names the company of the name, if the number is that of another company', () => {
     expect(whyWith('conflicting', 'same_name')).to.match(
       /: the company with this number has another name.* \| 200095 NAMED LIMITED: has the name of the row$/,
     )
+  })
+
+  it('is that of the review too, which shows the company of the name after the candidates', async () => {
+    const path = join(await makeTemporaryDirectory(), 'review.csv')
+    const table = await parseTable(Buffer.from('Company,CRO\nNamed,1\n'), { name: 'x' })
+    const { rows } = readList(table, { columns: { name: 1, company_number: 2 }, headerRow: 1 })
+    const result = resultWith('conflicting', 'same_name')
+    await writeReview(path, [{ listed: rows[0]!, isChosen: false, result }], table.format)
+    const [head = [], ...shown] = (await readTable(path)).rows
+    const cellsOf = (row: readonly unknown[]) =>
+      ['decision', 'candidate_number', 'candidate_name', 'candidate_reason'].map((name) => row[head.indexOf(name)])
+    const { company } = answer.candidates[0]!
+    expect(shown.map((row) => cellsOf(row).join('|'))).to.deep.equal([
+      `conflicting|${company.company_number}|${company.legal_name}|the company with this number has another name`,
+      'conflicting|200095|NAMED LIMITED|has the name of the row',
+    ])
   })
 
   it('names no other company that is no candidate', () => {

@@ -144,6 +144,21 @@ describe('a list with wrong company numbers', function () {
     expect(await shown()).to.deep.equal(['ambiguous', 'ambiguous', 'ambiguous', 'ambiguous'])
   })
 
+  it('shows the company of the name in the review of a row with the number of another one', async () => {
+    await writeFile(file, 'Company,CRO\nPlain Fixture Ltd,1004\n')
+    const review = join(directory, 'review.csv')
+    await run(['--review', review])
+    const rows = parse(await readFile(review), { columns: true, bom: true }) as Record<string, string>[]
+    expect(rows.map((row) => [row['decision'], row['candidate_number'], row['candidate_reason']])).to.deep.equal([
+      ['conflicting', '1004', 'the company with this number has another name'],
+      ['conflicting', '73848', 'has the name of the row'],
+    ])
+    const [head, other, own] = (await readFile(review, 'utf8')).trimEnd().split(/\r?\n/)
+    await writeFile(review, `${head}\n${other}\n${own}73848\n`)
+    expect((await run(['--review', review])).paid).to.equal(1)
+    expect(await decisions()).to.deep.equal(['chosen|73848|decided by a person'])
+  })
+
   it('names a chosen number that no company has', async () => {
     await writeFile(file, `Company,CRO\nPlain Fixture Ltd,${UNKNOWN}\n`)
     const review = join(directory, 'review.csv')
