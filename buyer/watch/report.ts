@@ -3,19 +3,16 @@ import type { Company } from '../../store/dataset/company.ts'
 import type { Cell } from '../table/cell.ts'
 import { companyRow, showValue } from '../candidate-row.ts'
 import { describeFiling } from '../filing.ts'
+import { showGap } from '../readable-answer.ts'
+import type { ChangesResponse } from '../../agent/operation/changes.ts'
 import { fieldSchema } from '../../agent/operation/result.ts'
 import { filingStatus } from '../../agent/operation/filing-status.ts'
 import type { Change } from './state.ts'
 
-interface ReportRow {
-  number?: string
-  name?: string
-  date?: string
-  event: string
-  field?: string
-  before?: string
-  after?: string
-}
+const COLUMNS = ['number', 'name', 'date', 'event', 'field', 'before', 'after', 'until', 'row', 'filing'] as const
+
+/** `until`: the last day without a file. `row`: that of the list. `filing`: when the annual return is due, in words. */
+type ReportRow = Partial<Record<(typeof COLUMNS)[number], string>> & { event: string }
 
 export interface Section {
   heading: string
@@ -73,11 +70,14 @@ export function describeDue(companies: readonly (Company | null)[], today: strin
     const status = company && filingStatus(company, today)
     if (!company || status?.kind !== 'dated' || status.days > DUE_DAYS) return []
     const { annual_return_date: date } = status
-    return [{ number: company.company_number, name: company.legal_name, date, event: describeFiling(status) }]
+    const { company_number: number, legal_name: name } = company
+    return [{ number, name, date, event: 'annual return due', filing: describeFiling(status) }]
   })
-  const lines = rows.map(({ number, name, date, event }) => `${number} ${name}: ${date}, ${event}`)
+  const lines = rows.map(({ number, name, date, filing }) => `${number} ${name}: ${date}, ${filing}`)
   return lines.length === 0 ? [] : [{ heading: `Annual return date within ${DUE_DAYS} days, or passed`, lines, rows }]
 }
+
+const WITHOUT_RECORD = 'without a record now'
 
 /** The last records of companies that have none now. */
 export const describeRemoved = (companies: readonly Company[]): Section => ({
@@ -87,24 +87,45 @@ export const describeRemoved = (companies: readonly Company[]): Section => ({
     Object.entries(companyRow(company)).flatMap(([field, before]) =>
       before === '' || field === 'number' || field === 'name'
         ? []
-        : [{ number: company.company_number, name: company.legal_name, event: 'without a record now', field, before }],
+        : [{ number: company.company_number, name: company.legal_name, event: WITHOUT_RECORD, field, before }],
     ),
   ),
 })
 
-/** A list of short items. */
-export function describeList(heading: string, items: Iterable<string | number>): Section[] {
-  const texts = Array.from(items, String)
-  return texts.length === 0
-    ? []
-    : [{ heading, lines: [texts.join(', ')], rows: texts.map((before) => ({ event: heading, before })) }]
+export const describeUnreadable = (rows: readonly number[]): Section[] =>
+  describeList(
+    'Rows without a company number',
+    rows.map(String).map((row) => [row, { event: 'no company number', row }]),
+  )
+
+export const describeMissing = (numbers: ReadonlySet<string>): Section[] =>
+  describeList(
+    'In no file of the register',
+    Array.from(numbers, (number) => [number, { event: 'in no file of the register', number }]),
+  )
+
+export const describeWithoutRecord = (numbers: readonly string[]): Section[] =>
+  describeList(
+    'Without a record now: removed, or with contradictory records',
+    numbers.map((number) => [number, { event: WITHOUT_RECORD, number }]),
+  )
+
+/** Several answers can have the same gap. */
+export function describeGaps(gaps: ChangesResponse['gaps']): Section[] {
+  const event = 'no file of the register'
+  const rows = new Map(gaps.map((gap) => [showGap(gap), { event, date: gap.from, until: gap.to }]))
+  return describeList('Days without a file of the register', [...rows])
 }
+
+/** One line with the texts of all items, and a row for each. */
+const describeList = (heading: string, items: readonly [text: string, row: ReportRow][]): Section[] =>
+  items.length === 0
+    ? []
+    : [{ heading, lines: [items.map(([text]) => text).join(', ')], rows: items.map(([, row]) => row) }]
 
 export function toLines(sections: readonly Section[]): string[] {
   return sections.flatMap(({ heading, lines }) => [heading, ...lines.map((line) => `  ${line}`)])
 }
-
-const COLUMNS = ['number', 'name', 'date', 'event', 'field', 'before', 'after'] as const
 
 export const toRows = (sections: readonly Section[]): Cell[][] => [
   [...COLUMNS],

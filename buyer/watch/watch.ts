@@ -9,7 +9,6 @@ import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
 import { showUsdc } from '../amounts.ts'
 import { isBlank } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
-import { showGap } from '../readable-answer.ts'
 import { writeTable } from '../table/table-file.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { readTypedNumber } from '../../agent/operation/typed-number.ts'
@@ -24,7 +23,17 @@ import { errorCode } from '../../base/error-code.ts'
 import { EXIT_UNDELIVERED } from '../library/outcome.ts'
 import { interruptedAloud, reportInterruption } from '../lists/open-payments.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
-import { describeCompany, describeDue, describeList, describeRemoved, toLines, toRows } from './report.ts'
+import {
+  describeCompany,
+  describeDue,
+  describeGaps,
+  describeMissing,
+  describeRemoved,
+  describeUnreadable,
+  describeWithoutRecord,
+  toLines,
+  toRows,
+} from './report.ts'
 import { readState, writeState, type Change, type Records, type Round, type WatchState } from './state.ts'
 import { toDay } from '../../base/day.ts'
 
@@ -80,7 +89,7 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   describeSheet(options.table, hidden, 'Add --hidden-rows to watch them too.').forEach(print)
   const folder = `${stateFile}.purchases`
   const purchases = createPurchases({ ...options, folder, runtime: context })
-  const sections = describeList('Rows without a company number', unreadable)
+  const sections = describeUnreadable(unreadable)
   toLines(sections).forEach(print)
   const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
   const writeReport = async (state: WatchState) => {
@@ -210,12 +219,9 @@ async function performRound(
       ...[...news].map(([number, each]) =>
         describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),
       ),
-      ...describeList('Days without a file of the register', new Set(answers.flatMap(({ gaps }) => gaps.map(showGap)))),
-      ...describeList('In no file of the register', missing),
-      ...describeList(
-        'Without a record now: removed, or with contradictory records',
-        added.filter((number) => !missing.has(number) && companies[number] === null),
-      ),
+      ...describeGaps(answers.flatMap(({ gaps }) => gaps)),
+      ...describeMissing(missing),
+      ...describeWithoutRecord(added.filter((number) => !missing.has(number) && companies[number] === null)),
     ],
     changed: news.size,
   }
