@@ -1,4 +1,5 @@
 /** What a reader of a record should notice first. Runs in browsers too. */
+import { counted } from './grammar.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
 import { DAY_MS } from '../base/day.ts'
 import { isDissolved, type Company } from '../store/dataset/company.ts'
@@ -47,7 +48,7 @@ function overdueNotice(company: Company, day: string): Notice | undefined {
   const filing = filingStatus(company, day)
   if (filing.kind !== 'dated' || filing.file_by >= day) return undefined
   const days = daysBetween(filing.file_by, day)
-  const text = `Annual return overdue: it was due by ${filing.file_by}, ${days} ${days === 1 ? 'day' : 'days'} before this file`
+  const text = `Annual return overdue: it was due by ${filing.file_by}, ${counted(days, 'day')} before this file`
   return { kind: 'doubt', short: 'annual return overdue', text }
 }
 

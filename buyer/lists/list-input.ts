@@ -2,6 +2,7 @@
 import { resolve as resolvePath } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
+import { toSentence } from '../grammar.ts'
 import { readTarget, refuse, type Client } from '../target.ts'
 import { parseSeparator, parseWholeNumber, parsing } from '../arguments.ts'
 import type { Table } from '../table/read-table.ts'
@@ -75,9 +76,9 @@ async function findHeaderRow(
   if (named.some((name) => name !== NO_COLUMN && !/^[0-9]+$/.test(name))) return 1
   const { row, doubt } = proposeHeader(rows)
   if (doubt === undefined) return row
-  const isHeader = await context.confirm(`${doubt}. Is it one?`)
+  const isHeader = await context.confirm(`${toSentence(doubt)} Is it one?`)
   if (isHeader !== undefined) return isHeader ? row : 0
-  return refuse(command, `${doubt}. Add --header-row ${row} or --no-header`)
+  return refuse(command, `${toSentence(doubt)} Add --header-row ${row} or --no-header`)
 }
 
 /**

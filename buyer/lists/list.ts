@@ -1,4 +1,5 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
+import { counted, toSentence } from '../grammar.ts'
 import { isBlank, toText, type Cell } from '../table/cell.ts'
 import type { Table } from '../table/read-table.ts'
 import { TableError } from '../table/table-error.ts'
@@ -86,7 +87,7 @@ export function locateColumns<Field extends string>(
       .slice(0, ROWS_ABOVE_MAX)
       .findIndex((row) => names.every((name) => row.some((cell) => toName(cell) === name)))
     if (headerRow === 0 || other < 0 || !(cause instanceof TableError)) throw cause
-    const message = `${cause.message}. Row ${other + 1} has them: add --header-row ${other + 1}`
+    const message = `${toSentence(cause.message)} Row ${other + 1} has them: add --header-row ${other + 1}`
     throw new TableError(message, { argument: cause.argument, cause })
   }
 }
@@ -133,8 +134,6 @@ export const resultCells = ({ row, notes }: ListedRow, result: RowResult, option
 export function describeSheet({ sheet, sheets }: Table, hidden: number, all: string): string[] {
   return [
     ...(sheets.length > 1 ? [`The sheet ${sheet} is read, of ${sheets.join(', ').slice(0, SHEETS_SHOWN_MAX)}.`] : []),
-    ...(hidden > 0
-      ? [`${hidden} ${hidden === 1 ? 'row is' : 'rows are'} hidden in the sheet and not bought. ${all}`]
-      : []),
+    ...(hidden > 0 ? [`${counted(hidden, 'row is', 'rows are')} hidden in the sheet and not bought. ${all}`] : []),
   ]
 }

@@ -1,6 +1,7 @@
 /** Opens the list of `reconcile`: which columns it is read by, and what another choice than before buys again. */
 import type { CommandContext } from '../../agent/command-line/context.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
+import { counted, toSentence } from '../grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { JudgedColumns } from './check-numbers.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
@@ -52,7 +53,7 @@ export function openList(
   const columns = correctColumns(found, given, place)
   if (columns.name === undefined && columns.company_number === undefined)
     throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
-  print(`Columns: ${describeColumns(columns, header)}.`)
+  print(toSentence(`Columns: ${describeColumns(columns, header)}`))
   const unread = before || named.has('company_number') ? undefined : findUnreadNumbers(columns, place)
   if (unread !== undefined)
     print(
@@ -61,7 +62,8 @@ export function openList(
   const list = readList(table, { columns, headerRow })
   describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
   for (const { kind, at, notes } of list.rows.slice(-TOTALS_SHOWN))
-    if (kind === 'empty' && notes.some((note) => note.startsWith(LEFT_OUT))) print(`Row ${at} is ${notes.join('; ')}.`)
+    if (kind === 'empty' && notes.some((note) => note.startsWith(LEFT_OUT)))
+      print(toSentence(`Row ${at} is ${notes.join('; ')}`))
   warnOfNumbers(print, columns, list)
   const isNumberNamed = named.has('company_number') || before?.is_number_named === true
   const kept = { columns: nameColumns(columns, header), is_number_named: isNumberNamed }
@@ -87,10 +89,13 @@ function keptColumns(
     return correctColumns({}, columns, place)
   } catch (cause) {
     if (!(cause instanceof TableError)) throw cause
-    throw new TableError(`${cause.message}. Earlier runs of this list have read it. Name another column, or none`, {
-      argument: 'column',
-      cause,
-    })
+    throw new TableError(
+      `${toSentence(cause.message)} Earlier runs of this list have read it. Name another column, or none`,
+      {
+        argument: 'column',
+        cause,
+      },
+    )
   }
 }
 
@@ -112,7 +117,7 @@ export function describeChange({ former }: OpenedList, plan: Plan, baseUrl: stri
     const row = plan.rows[at]
     return operation && isPaid(operation) && row?.operation && !row.known && !isPaid(row.operation)
   })
-  return `Other columns than in earlier runs: ${again.length} paid rows are bought again.`
+  return `Other columns than in earlier runs: ${counted(again.length, 'paid row is', 'paid rows are')} bought again.`
 }
 
 /** A column of other numbers, such as those of VAT, would silently be no evidence. */
@@ -125,6 +130,7 @@ function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyo
   )
   if (without.length * 2 <= named.length) return
   const title = titleOf(column, list.header)
-  print(`${without.length} of ${named.length} rows have no usable number in the column ${title}.`)
+  const rows = `${without.length} of ${counted(named.length, 'row has', 'rows have')}`
+  print(toSentence(`${rows} no usable number in the column ${title}`))
   print('They are resolved by their names. The column "why" says what was not read.')
 }

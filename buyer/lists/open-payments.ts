@@ -1,6 +1,7 @@
 /** What the commands of lists say of the payments that have no answer. */
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showUsdc } from '../amounts.ts'
+import { counted } from '../grammar.ts'
 import type { ReadAuthorization } from '../library/authorization-state.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'
@@ -28,7 +29,7 @@ export async function reportOpen(
   const [last] = outcomes.toSorted((one, other) => knownFrom(other) - knownFrom(one))
   if (!last || doubtful.length === 0) return true
   print(
-    `${doubtful.length} payments, ${showUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
+    `${counted(doubtful.length, 'payment')}, ${showUsdc(committedAmount(doubtful))} USDC, without an answer. ${describeOutcome(last)}`,
   )
   // A charge that only the chain shows has no answer yet.
   return exitStatusOf(last.kind === 'sold' ? { kind: 'unknown' } : last)

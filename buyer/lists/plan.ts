@@ -2,6 +2,7 @@
  * What each row of a list buys, what is paid already and what the rest costs. The plan reads the purchases, so no row
  * is paid twice if list, options or versions change. Runs in browsers too.
  */
+import { counted } from '../grammar.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { purchaseName } from '../library/open-buyer.ts'
 import { committedAmount } from '../library/purchase-state.ts'
@@ -54,9 +55,9 @@ export interface Plan {
 
 /** What a plan buys. */
 export function describePlan({ rows, paid, open, toPay, againMax }: Plan): string {
-  const counts = `${paid + open + toPay} different ones to buy: ${paid} paid, ${open} open, ${toPay} to pay`
+  const counts = `${counted(paid + open + toPay, 'different one')} to buy: ${paid} paid, ${open} open, ${toPay} to pay`
   const again = ` Rows whose number no company has are asked by their names too, at most ${againMax}, in the same sum.`
-  return `${rows.length} rows, ${counts}.${againMax > 0 ? again : ''}`
+  return `${counted(rows.length, 'row')}, ${counts}.${againMax > 0 ? again : ''}`
 }
 
 export interface PlanOptions {
@@ -168,7 +169,7 @@ const AGAIN_SHARE = 0.1
 
 function estimate(operations: ReadonlyMap<string, Operation>, { rows, all }: PurchasedRows, options: PlanOptions) {
   const counts = { paid: 0, open: 0, toPay: 0, left: 0, payments: 0 }
-  const counted = new Set<Batch>()
+  const seen = new Set<Batch>()
   let numbered = 0
   for (const [key, operation] of operations) {
     const { state, item } = rows.get(key) ?? { state: { kind: 'unpaid' } }
@@ -177,8 +178,8 @@ function estimate(operations: ReadonlyMap<string, Operation>, { rows, all }: Pur
     else counts.toPay += 1
     if (state.kind !== 'unpaid') continue
     if (isNumbered(operation)) numbered += 1
-    if (item && counted.has(item.batch)) continue
-    if (item) counted.add(item.batch)
+    if (item && seen.has(item.batch)) continue
+    if (item) seen.add(item.batch)
     counts.payments += 1
     counts.left += limitOfRows(options, item?.batch.items ?? [operation])
   }

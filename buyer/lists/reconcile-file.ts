@@ -6,6 +6,7 @@ import { dirname, relative, resolve as resolvePath } from 'node:path'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { showUsdc } from '../amounts.ts'
+import { counted } from '../grammar.ts'
 import type { Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
 import { formOf, STREAM } from '../table/table-name.ts'
@@ -115,12 +116,17 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const needed = [...found.review.values()]
   if (review !== undefined && !choices) await writeReview(review, needed, list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
-  print(`${list.rows.length} rows in ${out}: ${counts}`)
+  print(`${counted(list.rows.length, 'row')} in ${out}: ${counts}`)
   if (review !== undefined && !choices && needed.length > 0)
-    print(`${needed.length} rows need a person: write the numbers into ${review}, and run the same command again.`)
+    print(
+      `${counted(needed.length, 'row needs', 'rows need')} a person: write the numbers into ${review}, and run the same command again.`,
+    )
   if (found.unknown > 0 && opened.titles)
-    print(`${found.unknown} rows have a number in the column ${opened.titles.number} that no company has.`)
-  if (found.chosenUnknown > 0) print(`${found.chosenUnknown} rows have a chosen_number that no company has.`)
+    print(
+      `${counted(found.unknown, 'row has', 'rows have')} a number in the column ${opened.titles.number} that no company has.`,
+    )
+  if (found.chosenUnknown > 0)
+    print(`${counted(found.chosenUnknown, 'row has', 'rows have')} a chosen_number that no company has.`)
   if (found.unasked > 0) print(`The same command asks ${found.unasked} of them by their names.`)
   const seconds = Math.round((now().getTime() - began.getTime()) / 1000)
   const after = await readPurchasedRows(storage, { baseUrl: options.baseUrl, now: now() })
@@ -277,11 +283,12 @@ async function approve(
   const committed = committedAmount(purchased.all)
   const total = committed + left
   print(describePlan(plan))
-  print(`At most ${showUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`)
+  const most = `At most ${showUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}.`
+  print(left === 0 ? 'No new payment is needed.' : most)
   if (open > 0)
     print(
-      `Open payments of ${showUsdc(committed - paidAmount(purchased.all))} USDC were confirmed by an earlier run and are ` +
-        'not in that sum. They are sent again, and no others are signed for their rows.',
+      `Besides, open payments of ${showUsdc(committed - paidAmount(purchased.all))} USDC, which an earlier run has ` +
+        'confirmed, are sent again. No others are signed for their rows.',
     )
   if (isBatched)
     print(

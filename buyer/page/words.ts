@@ -1,4 +1,6 @@
 /** Values as a person reads them. */
+import { nounOf } from '../grammar.ts'
+
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
 /** Of this browser. */
 export const TIME = new Intl.DateTimeFormat('en-IE', { timeStyle: 'short' })
@@ -12,8 +14,7 @@ export const showDay = (day: string | null): string =>
 
 export const usdc = (micro: number): string => `${micro / 1e6} USDC`
 
-export const plural = (count: number, noun: string): string =>
-  `${count.toLocaleString('en-IE')} ${noun}${count === 1 ? '' : 's'}`
+export const plural = (count: number, noun: string): string => `${count.toLocaleString('en-IE')} ${nounOf(count, noun)}`
 
 /** `14:07 today`, `14:07 on 30 Nov 2026` */
 export const showLater = (time: Date): string =>

@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { fetchDocument } from '../../base/bounded-fetch.ts'
 import { dateOfSource, sourceSchema } from '../../store/dataset/source.ts'
 import { showUsdc } from '../amounts.ts'
+import { counted, toSentence } from '../grammar.ts'
 import { isBlank } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
 import { writeTable } from '../table/table-file.ts'
@@ -74,7 +75,9 @@ function proposeNumber({ table: { rows }, headerRow }: Pick<WatchOptions, 'table
   const [column] = namesOf(company_number)
   if (column === undefined)
     throw new TableError('No column of company numbers is certain. Name one with --column', { argument: 'column' })
-  print(`Columns: ${describeColumns({ company_number }, headerRow === 0 ? undefined : rows[headerRow - 1])}.`)
+  print(
+    toSentence(`Columns: ${describeColumns({ company_number }, headerRow === 0 ? undefined : rows[headerRow - 1])}`),
+  )
   return column
 }
 
@@ -102,7 +105,7 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   let changed = 0
   const summarise = async (last: WatchState) => {
     const paid = showUsdc((await purchases.paid()) - paidBefore)
-    const total = `${numbers.length} companies, ${changed} changed`
+    const total = `${counted(numbers.length, 'company', 'companies')}, ${changed} changed`
     for (const line of [...toLines(due(last)), `Paid: ${paid} USDC.`, total]) print(line)
     const { isDryRun: is_dry_run } = options
     if (context.isJson)

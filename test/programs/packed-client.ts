@@ -127,7 +127,7 @@ async function reconcileSheet({ url, buyerKey }: TestService): Promise<void> {
   const command = join(folder, 'node_modules/.bin/irish-company-agent-client')
   const args = ['reconcile', 'list.xlsx', '--column', 'Name', '--url', url, '--key-file', keyFile, '--yes']
   const { stdout } = await run(command, args, { cwd: folder, timeout: RUN_MS_MAX })
-  expect(stdout).to.contain('1 rows in list.reconciled.xlsx: 1 matched')
+  expect(stdout).to.contain('1 row in list.reconciled.xlsx: 1 matched')
 }
 
 async function callTool({ url, buyerKey, rpcUrl }: TestService): Promise<void> {

@@ -1,4 +1,5 @@
 /** A list before its purchase: its columns, its faults, its price, and how often the wallet asks. */
+import { toSentence } from '../../grammar.ts'
 import { isBlank, toText } from '../../table/cell.ts'
 import { ENCODINGS } from '../../table/decode-text.ts'
 import type { ReadOptions, Table } from '../../table/read-table.ts'
@@ -122,7 +123,7 @@ export function askHeader(given: Given, doubt: string, cells: Table, again: Read
   const texts = ['not known', 'none', ...numbered('Row', Math.min(ROWS_ABOVE_MAX, cells.rows.length))]
   const change = (at: number) => again(at === 0 ? given : { ...given, headerRow: at - 1 })
   const sheets = cells.sheets.length > 1 ? [chooseSheet(given, cells, again)] : []
-  withdraw(paragraph(`${doubt}.`, 'fault'), ...sheets, choice('Header', 0, texts, change))
+  withdraw(paragraph(toSentence(doubt), 'fault'), ...sheets, choice('Header', 0, texts, change))
 }
 
 /** Sentences before the purchase: the price, how often the wallet asks, and the faults of rows. */

@@ -112,7 +112,7 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
   const columns = ['--column', 'name', '--number-column', run.isNumbered ? 'CRO' : 'none']
   const list = ['reconcile', file, ...columns, '--out', join(directory, 'out.csv'), ...flags]
   const { text } = await runCommand(['client', '--url', BASE, '--key-file', keyFile, ...list], change)
-  const announced = Number(/At most (\S+) USDC/.exec(text)?.[1]) * 1_000_000
+  const announced = Number(/At most (\S+) USDC/.exec(text)?.[1] ?? 0) * 1_000_000
   const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)
   expect(sum(nonces) - paidBefore).to.be.at.most(isAllowed ? Math.round(announced) : 0)
 }

@@ -79,7 +79,7 @@ describe('a list with wrong company numbers', function () {
       await writeFile(file, ['Company,CRO', `Plain Fixture Ltd,${UNKNOWN}`, ...right].join('\n'))
       const { code, stderr, text: said } = await run([])
       expect(code, stderr).to.equal(0)
-      expect(said).to.contain('1 rows have a number in the column CRO that no company has.\nPaid in')
+      expect(said).to.contain('1 row has a number in the column CRO that no company has.\nPaid in')
     })
 
     it('goes on if half of the rows are right', async () => {
@@ -123,7 +123,7 @@ describe('a list with wrong company numbers', function () {
       )
       const again = await run(batch)
       expect([again.code, again.paid, await decisions()], again.stderr).to.deep.equal([0, 0, shown])
-      expect(again.text).to.contain('0 to pay.\nAt most 0.00 USDC')
+      expect(again.text).to.contain('0 to pay.\nNo new payment is needed.')
     })
 
   it('[15.17] asks as many by name as --max-total allows, and the others in the next run', async () => {
@@ -167,7 +167,7 @@ describe('a list with wrong company numbers', function () {
     await writeFile(review, `${head}\n${first}900001\n`)
     const { code, text, stderr } = await run(['--review', review])
     expect(code, stderr).to.equal(0)
-    expect(text).to.contain('1 rows have a chosen_number that no company has.')
+    expect(text).to.contain('1 row has a chosen_number that no company has.')
     expect(text).not.to.contain('The same command')
     expect(await decisions()).to.satisfy(([row]: string[]) => row!.endsWith('the chosen_number is 900001'))
   })

@@ -212,7 +212,7 @@ describe('[15.13] the command client watch', function () {
       const { code, stderr } = await run({ fetch: paying, interrupted: () => stopping.signal })
       expect(code).to.equal(4)
       expect(stderr).to.match(
-        /^Interrupted\. Paid: \S+ USDC, in all runs \S+ USDC\. 1 payments, \S+ USDC, without an answer\. Not known/m,
+        /^Interrupted\. Paid: \S+ USDC, in all runs \S+ USDC\. 1 payment, \S+ USDC, without an answer\. Not known/m,
       )
       expect(stderr).to.match(/The same command continues, and pays nothing twice\.\n$/)
       expect((await run()).code).to.equal(0)

@@ -41,6 +41,7 @@ describe('client watch of two companies', () => {
       0,
       /^Columns: company_number = CRO Number\.\n0\.003 /,
     ],
+    ['CRO No.\n1001\n1008\n', 0, /^Columns: company_number = CRO No\.\n0\.003 /],
     ['1001\n1008\n', 0, /^Columns: company_number = column 1\.\n0\.003 /],
     [
       'Supplier No,Supplier Name\n1,A Ltd\n2,B Ltd\n',
@@ -82,7 +83,7 @@ describe('client watch of two companies', () => {
       })
       expect(await once(child, 'close'), shown).to.deep.equal([0, null])
     })
-    expect([paid, shown.match(/1 companies, 0 changed/g)]).to.deep.equal([2, ['1 companies, 0 changed']])
+    expect([paid, shown.match(/1 company, 0 changed/g)]).to.deep.equal([2, ['1 company, 0 changed']])
     expect(await readFile(join(directory, 'watch.json'), 'utf8')).to.contain('"1001"')
   })
 
