@@ -1,9 +1,10 @@
 /**
- * The baseline of the HTTP benchmarks: a node:http server that sends fixed responses. Run by `fork` with the responses
- * as JSON; sends its URL to the parent process.
+ * The baselines of the HTTP benchmarks: a server of node:http, or of Express, that sends fixed responses. Run by `fork`
+ * with the responses as JSON; sends its URL to the parent process.
  */
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import express from 'express'
 import { readArguments } from '../support/arguments.ts'
 
 export interface BareResponse {
@@ -13,7 +14,7 @@ export interface BareResponse {
   bytes: number
 }
 
-const [json = '[]'] = readArguments('[RESPONSES]')
+const [json = '[]', framework] = readArguments('[RESPONSES] [express]')
 const responses = new Map(
   (JSON.parse(json) as BareResponse[]).map(({ path, bytes, ...rest }) => [
     path,
@@ -21,9 +22,11 @@ const responses = new Map(
   ]),
 )
 
-const server = createServer((request, response) => {
+const answer: RequestListener = (request, response) => {
   const found = responses.get(request.url ?? '')
   response.writeHead(found?.status ?? 404, found?.headers).end(found?.body)
-})
+}
+
+const server = createServer(framework === 'express' ? express().get('/:path', answer) : answer)
 server.listen(0, '127.0.0.1', () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
 process.on('SIGTERM', () => process.exit())

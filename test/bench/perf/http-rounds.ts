@@ -25,9 +25,10 @@ import { freePort } from '../../support/listen.ts'
 
 export const SERVICE = 'service'
 export const BARE = 'bare node:http'
+export const EXPRESS = 'Express with one route'
 export const FORMER = 'former release'
 
-/** The paths of the bare server: responses as long as a quote and as a stored response. */
+/** The paths of the bare servers: responses as long as a quote and as a stored response. */
 export const BARE_PATHS = { quote: '/quote', sold: '/sold' } as const
 
 /** In the tree of a former release. */
@@ -54,7 +55,7 @@ export interface HttpBench extends AsyncDisposable {
   adminUrl: string
 }
 
-/** The service on a generated register, and a bare server with responses of the same size. */
+/** The service on a generated register, and bare servers with responses of the same size. */
 export async function openHttpBench({ size, directory, register, former }: PerfContext): Promise<HttpBench> {
   const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
@@ -70,7 +71,7 @@ export async function openHttpBench({ size, directory, register, former }: PerfC
     const service = await startService(SERVICE, { ...environment, ADMIN_PORT: adminPort })
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
-    servers.set(BARE, await startBareServer(service, corpus))
+    for await (const server of startBareServers(service, corpus)) servers.set(server.name, server)
     if (former !== undefined)
       for await (const server of startFormer(former, join(directory, 'former'), archive)) {
         servers.set(server.name, server)
@@ -86,13 +87,15 @@ export async function openHttpBench({ size, directory, register, former }: PerfC
   }
 }
 
-async function startBareServer(service: ServerProcess, corpus: Corpus): Promise<ServerProcess> {
+async function* startBareServers(service: ServerProcess, corpus: Corpus): AsyncGenerator<ServerProcess> {
   const [quote, sold] = [WORKLOADS.quote.build(corpus, 1)[0], WORKLOADS.replay.build(corpus, 1)[0]]
   const responses = [
     { ...(await responseTo(service, quote)), path: BARE_PATHS.quote },
     { ...(await responseTo(service, sold)), path: BARE_PATHS.sold },
   ]
-  return startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] })
+  const [program, json] = [testProgram('bare-server'), JSON.stringify(responses)]
+  yield startServer({ name: BARE, program, args: [json] })
+  yield startServer({ name: EXPRESS, program, args: [json, 'express'] })
 }
 
 /** The service of a former release, with the facilitator and the node of its own benchmark. */

@@ -9,24 +9,36 @@ import type { ServerProcess } from '../load/server-process.ts'
 import { FORGERIES } from '../load/forgeries.ts'
 import { BATCH_PATH, REFUSED_BODIES } from '../load/refused-bodies.ts'
 import type { PerfRowId } from '../targets.ts'
-import { BARE, BARE_PATHS, compareRounds, cpu, measureRounds, p50, SERVICE, type HttpBench } from './http-rounds.ts'
+import {
+  BARE,
+  BARE_PATHS,
+  compareRounds,
+  cpu,
+  EXPRESS,
+  measureRounds,
+  p50,
+  SERVICE,
+  type HttpBench,
+} from './http-rounds.ts'
 import type { PerfContext, PerfRow } from './perf-row.ts'
 
 const QUOTE = 'quote'
 const METRICS = 'metrics of the service'
 const REST = 'paid lookup over REST'
 
-/** Beside a bare server that sends as many bytes. */
+/** Beside bare servers that send as many bytes. */
 export async function measureQuote(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
   const sides = {
     [SERVICE]: { server: SERVICE },
     [BARE]: { server: BARE, replace: { path: BARE_PATHS.quote } },
+    [EXPRESS]: { server: EXPRESS, replace: { path: BARE_PATHS.quote } },
   }
   const alone = await measureRounds(bench, { workload: 'quote', connections: 1, size, sides })
   const many = await measureRounds(bench, { workload: 'quote', connections: 16, size, sides })
   return [
     compareRounds(alone, { id: 'quote p50', baseline: BARE, pick: p50 }),
     compareRounds(many, { id: 'quote cpu', baseline: BARE, pick: cpu }),
+    compareRounds(many, { id: 'quote express', baseline: EXPRESS, pick: cpu }),
   ]
 }
 
