@@ -52,7 +52,8 @@ export function scoreCandidates(
     if (similarity === 0) continue
     const score = nameScore('fuzzy_name', similarity)
     found.push({ position, similarity, score })
-    best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
+    if (score > (best[CANDIDATES_MAX - 1] ?? 0))
+      best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
     search.scored.add(position)
   }
   const dissolved = register.names.statuses.map((status) => Number(isDissolvedStatus(status)))
