@@ -59,6 +59,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>, environment: R
     /** The paths of the requests that ran, in order. */
     paths,
     held,
+    clients: server.clients,
     port: server.port,
     /** The large responses, in order. */
     large,
@@ -237,6 +238,20 @@ describe('the connections of the HTTP server', () => {
       unsubscribe('net.server.socket', count)
       // Not none, because others have a turn too. Without a bound all 800 begin.
       expect(begunBefore).to.be.within(newcomers / 10, newcomers)
+    })
+
+    it('[6.2.9] get their turn also after their end, because the request can hold the turn of a payment', async () => {
+      const left = await server.dial(get('/held'))
+      await until(() => server.held.length === 1)
+      await server.dial(get('/held'))
+      await until(() => server.held.length === 2)
+      const [one, other] = server.held.map(({ req }) => server.clients.of(req))
+      left.socket.destroy()
+      await until(() => one!.hasLeft())
+      let turns = 0
+      for (let count = 0; count < 100; count += 1) other!.takeTurn(() => (turns += 1))
+      expect(turns).to.be.below(100)
+      await new Promise<void>(one!.takeTurn)
     })
   })
 
