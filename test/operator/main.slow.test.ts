@@ -69,9 +69,14 @@ describe('the command serve', () => {
     expect(url).to.match(/^http:\/\/127\.0\.0\.1:[0-9]+$/)
   })
 
-  it('[14.3, 14.4] logs JSON lines on stderr, and exits with 0 after SIGINT', () => {
+  it('[14.3, 14.4] logs JSON lines on stderr, with the command that buys next, and exits with 0 after SIGINT', () => {
     const lines = first.stderr().trim().split('\n')
-    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).to.deep.equal(['ready', 'stopping'])
+    const logged = lines.map((line) => JSON.parse(line) as { msg: string; next?: string })
+    const next = `npm run --silent client -- lookup 00000000 --url ${url}`
+    expect(logged.map(({ msg, next: command }) => [msg, command])).to.deep.equal([
+      ['ready', next],
+      ['stopping', undefined],
+    ])
     expect(status).to.equal(0)
   })
 
