@@ -241,7 +241,7 @@ describe('a reader of the page', () => {
     await page.goBack()
     expect(await page.evaluate(`document.querySelector('#box').value`)).to.equal('')
     // After two steps back at once, the page between them must not appear, nor its receipt.
-    await page.evaluate(`history.go(1); setTimeout(() => history.back(), 30)`)
+    await page.evaluate(`addEventListener('popstate', () => history.back(), { once: true }); history.go(1)`)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect(await page.evaluate(`document.querySelector('#answer').innerText`)).to.equal('')
   })
