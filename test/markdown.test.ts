@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { DOCUMENT_WORDS_MAX, README_WORDS_MAX } from './budgets.ts'
-import { DOCUMENTS_WITH_FIGURES, withFigures } from './bench/proof-pages.ts'
+import { withScores } from './bench/proof-pages.ts'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 /** The output of programs: `npm run proof` and `npm run tool -- clients`. */
@@ -81,8 +81,7 @@ describe('the documents', () => {
   })
 
   it('have the figures of the files in docs/benchmarks', () => {
-    const files = new Map(['perf', 'quality'].map((name) => [name, read(`${RUNS}${name}.md`)]))
-    for (const path of Object.keys(DOCUMENTS_WITH_FIGURES))
-      expect(withFigures(path, read(path), files)).to.equal(read(path))
+    const accuracy = read('docs/accuracy.md')
+    expect(withScores(accuracy, read(`${RUNS}quality.md`))).to.equal(accuracy)
   })
 })

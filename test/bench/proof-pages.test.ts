@@ -1,6 +1,6 @@
 /** Pages of proofs that are not what their programs write. */
 import { expect } from 'chai'
-import { findStale, withFigures } from './proof-pages.ts'
+import { findStale, withScores } from './proof-pages.ts'
 import { accuracyTargets } from './quality/tally.ts'
 import { describeLimit, PERF_TARGETS } from './targets.ts'
 
@@ -19,8 +19,8 @@ describe('the pages of the proof', () => {
       '| score of the first candidate | right    |\n| --- | --- |\n| 1000 | 100 % |\n| 450 to 499 | 31.84 % |'
     const run = (name: string) => `- Register: ${name}, 9 companies.\n- Seed 1.\n\n${table}\n\n| target |\n`
     const [begin, end] = ['<!-- figures: written by `npm run proof` -->', '<!-- end of figures -->']
-    const files = new Map([['quality', `# quality\n\n${run('made up')}\n${run('a published one')}`]])
-    expect(withFigures('docs/accuracy.md', `a ${begin} ${end} b`, files).split('\n').slice(1, -1)).to.deep.equal([
+    const quality = `# quality\n\n${run('made up')}\n${run('a published one')}`
+    expect(withScores(`a ${begin} ${end} b`, quality).split('\n').slice(1, -1)).to.deep.equal([
       '',
       '| score of the first candidate | right |',
       '| ---------------------------- | ----- |',

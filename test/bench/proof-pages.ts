@@ -1,7 +1,7 @@
-/** What `npm run proof` writes: a file for each program, one with all verdicts, and the figures of documents. */
+/** What `npm run proof` writes: a file for each program, one with all verdicts, and the figures of docs/accuracy.md. */
 import { accuracyTargets } from './quality/tally.ts'
 import { markdown } from './report.ts'
-import { describeLimit, PERF_TARGETS, type PerfRowId } from './targets.ts'
+import { describeLimit, PERF_TARGETS } from './targets.ts'
 
 /** Which parts of each program are real. */
 const PARTS = `Which parts are real, and which are fakes:
@@ -94,37 +94,12 @@ export function findStale(
 const FIGURES_BEGIN = '<!-- figures: written by `npm run proof` -->'
 const FIGURES_END = '<!-- end of figures -->'
 
-/** The rows that answer most questions about speed and size. */
-const FIGURES: readonly PerfRowId[] = [
-  'paid p50',
-  'paid cpu',
-  'paid rate',
-  'postgres cpu',
-  'postgres rate',
-  'mcp cpu',
-  'batch cpu',
-  'replay p50',
-  'quote cpu',
-  'search fuzzy p50',
-  'million p50',
-  'million missed',
-  'import cpu',
-  'import memory',
-]
-
-/** The documents that show figures of the files. */
-export const DOCUMENTS_WITH_FIGURES: Readonly<Record<string, (files: ReadonlyMap<string, string>) => string>> = {
-  'docs/benchmarks.md': (files) => figureTable(files.get('perf') ?? ''),
-  'docs/accuracy.md': (files) => scores(files.get('quality') ?? ''),
-}
-
-/** @param files the files of the programs, by name. @returns the document with their figures */
-export function withFigures(path: string, document: string, files: ReadonlyMap<string, string>): string {
-  const [before, rest] = document.split(FIGURES_BEGIN)
+/** @param quality the file of `quality`. @returns docs/accuracy.md with its figures */
+export function withScores(accuracy: string, quality: string): string {
+  const [before, rest] = accuracy.split(FIGURES_BEGIN)
   const after = rest?.split(FIGURES_END)[1]
-  const figures = DOCUMENTS_WITH_FIGURES[path]?.(files)
-  if (before === undefined || after === undefined || figures === undefined) throw new Error(`${path} has no figures`)
-  return `${before}${FIGURES_BEGIN}\n\n${figures}\n\n${FIGURES_END}${after}`
+  if (before === undefined || after === undefined) throw new Error('docs/accuracy.md has no figures')
+  return `${before}${FIGURES_BEGIN}\n\n${scores(quality)}\n\n${FIGURES_END}${after}`
 }
 
 /** Below it, few first candidates are right. */
@@ -138,19 +113,4 @@ function scores(quality: string): string {
   const [headings = [], , ...lines] = table.map((cells) => cells.map((cell) => cell.trim()))
   const shown = lines.filter(([score = '']) => Number.parseInt(score, 10) >= SCORE_SHOWN_MIN)
   return [markdown(headings, shown), '', register, sampled].join('\n')
-}
-
-function figureTable(perf: string): string {
-  const columns = ['row', 'unit', 'value', 'baseline', 'its value', 'ratio']
-  return markdown(
-    columns,
-    FIGURES.map((id) => columns.map((column) => readCell(perf, id, column))),
-  )
-}
-
-function readCell(table: string, id: PerfRowId, column: string): string {
-  const lines = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
-  const headings = lines.find((cells) => cells.includes('row') && cells.includes(column)) ?? []
-  const cells = lines.find((each) => each[headings.indexOf('row')] === PERF_TARGETS[id].row)
-  return cells?.[headings.indexOf(column)] ?? 'not measured'
 }

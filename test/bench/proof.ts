@@ -1,6 +1,6 @@
 /**
  * `npm run proof`: runs every program at its full size, in a process of its own, and writes its file in
- * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of other documents.
+ * docs/benchmarks, which names the commit, proof.md with the verdicts of all, and the figures of docs/accuracy.md.
  * `--only NAME,...` runs the named programs only. `--former TREE` is the former release of perf, `--register FILE` a
  * published register, with which quality runs too. A program that fails is reported; the others still run. `--check`
  * runs none, and fails if a page is not what its program would write.
@@ -13,12 +13,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { format, resolveConfig } from 'prettier'
 import { git } from './commit.ts'
-import { DOCUMENTS_WITH_FIGURES, findStale, toFile, toSummary, withFigures, type ProvedRun } from './proof-pages.ts'
+import { findStale, toFile, toSummary, withScores, type ProvedRun } from './proof-pages.ts'
 import { describeMachine, print } from './report.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT = join(ROOT, 'docs/benchmarks')
+const ACCURACY = join(ROOT, 'docs/accuracy.md')
 /** Longer than any program takes on a slow machine. */
 const PROGRAM_MS_MAX = 3_600_000
 const LIMITS = { maxBuffer: 2 ** 26, timeout: PROGRAM_MS_MAX }
@@ -66,10 +67,8 @@ export async function proof({ only, former, register, check }: Record<string, st
     const reads = written.map(async (name) => [name, await readFile(join(OUT, `${name}.md`), 'utf8')] as const)
     const files = new Map(await Promise.all(reads))
     await write('proof', toSummary(files))
-    for (const path of Object.keys(DOCUMENTS_WITH_FIGURES)) {
-      const document = await readFile(join(ROOT, path), 'utf8')
-      await writeFile(join(ROOT, path), await format(withFigures(path, document, files), style))
-    }
+    const scored = withScores(await readFile(ACCURACY, 'utf8'), files.get('quality') ?? '')
+    await writeFile(ACCURACY, await format(scored, style))
   }
   print(`${failed} of ${wanted.length} programs failed`)
   return failed === 0
