@@ -91,13 +91,10 @@ describe('a quote', () => {
     }
   })
 
-  for (const [letter, length] of [
-    ['a', 160],
-    ['\u{20000}', 160],
-  ] as const) {
-    it(`[5.1.3] leaves room for the other headers of 4,000 bytes and keeps the URL for ${length} letters like ${letter}`, () => {
-      const status = letter.repeat(length / 2)
-      const parsed = parseNamed('search', { q: letter.repeat(length), limit: 10, status, eircode: 'D02X285' })
+  for (const letter of ['a', '\u{20000}']) {
+    it(`[5.1.3] leaves room for the other headers of 4,000 bytes and keeps the URL for 160 letters like ${letter}`, () => {
+      const status = letter.repeat(80)
+      const parsed = parseNamed('search', { q: letter.repeat(160), limit: 10, status, eircode: 'D02X285' })
       if (parsed.kind === 'invalid') throw new Error('The search is invalid')
       const url = resourceUrl(BASE, parsed.operation)
       const { header, decoded } = quote('search', url)
