@@ -210,7 +210,8 @@ class PostgresResponseLog implements MoveTarget {
   }
 
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
-    return this.#readNumber(STATEMENTS.PRUNE, [before.toISOString(), max])
+    const { rows } = await this.#query<{ number: number }>(STATEMENTS.PRUNE, [before.toISOString(), max])
+    return rows[0]?.number ?? 0
   }
 
   document<Value>(key: string): LogDocument<Value> {
@@ -267,10 +268,6 @@ class PostgresResponseLog implements MoveTarget {
 
   async #insert(statement: string, rows: readonly object[]): Promise<void> {
     await this.#query(statement, [JSON.stringify(rows)])
-  }
-
-  async #readNumber(statement: string, values: unknown[]): Promise<number> {
-    return (await this.#query<{ number: number | null }>(statement, values)).rows[0]?.number ?? 0
   }
 
   /** All statements of this file may run more than once. */
