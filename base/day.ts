@@ -1,6 +1,7 @@
-/** Days of the calendar in UTC. */
+/** Hours, and days of the calendar in UTC. */
 
-export const DAY_MS = 24 * 60 * 60 * 1000
+export const HOUR_MS = 60 * 60 * 1000
+export const DAY_MS = 24 * HOUR_MS
 
 /** `YYYY-MM-DD` */
 export function toDay(time: Date | number | string): string {

@@ -2,6 +2,8 @@
  * A cell of a table. That of a CSV is text. That of a sheet can have another type, and is null if empty. A date before
  * 1900 is a time of the day: sheets count days from 1900 on.
  */
+import { HOUR_MS } from '../../base/day.ts'
+
 export type Cell = string | number | boolean | Date | null
 
 export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
@@ -9,7 +11,6 @@ export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>
 const FIRST_DAY = Date.UTC(1900, 0, 1)
 /** The day of a time. */
 export const TIME_EPOCH = Date.UTC(1899, 11, 30)
-const HOUR_MS = 3_600_000
 
 export const isTime = (date: Date): boolean => date.getTime() < FIRST_DAY
 

@@ -4,13 +4,14 @@ import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, checkHead, openEnvironment, orStoreError, placeOf, StoreError } from '../files/environment.ts'
+import { HOUR_MS } from '../../base/day.ts'
 import { sha256Schema } from '../../base/digest.ts'
 import type { Report } from '../../base/runtime.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { retrievalSchema, type Source } from './source.ts'
 
 /** A dataset whose last successful retrieval is older than this is not sold (contract 3.1). */
-const STALE_AFTER_MS = 72 * 60 * 60 * 1000
+const STALE_AFTER_MS = 72 * HOUR_MS
 
 /** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
 const REFRESH_INTERVAL_MS = 10

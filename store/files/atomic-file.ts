@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { constants, copyFile, link, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { DAY_MS } from '../../base/day.ts'
 import { errorCode, ifMissing } from '../../base/error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
@@ -14,7 +15,7 @@ const UNFINISHED_SUFFIX = '.tmp'
  * A temporary file older than this was left by a crash, or its writer is suspended. A suspended writer then fails, and
  * its caller repeats the write.
  */
-export const UNFINISHED_AGE_MS = 24 * 60 * 60 * 1000
+export const UNFINISHED_AGE_MS = DAY_MS
 
 const OWNER_ONLY_MODE = 0o600
 

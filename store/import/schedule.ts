@@ -3,13 +3,13 @@
  * by the timer or by the clock, whichever is first: timers stand still while the machine sleeps, and a clock can be set
  * back.
  */
+import { DAY_MS, HOUR_MS } from '../../base/day.ts'
 import type { Timer } from '../../base/runtime.ts'
 
 const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** The register is published daily. */
-const RETRIEVE_EVERY_MS = 24 * HOUR_MS
+const RETRIEVE_EVERY_MS = DAY_MS
 /** Spreads the requests of several services over time. */
 const JITTER_SHARE = 0.1
 /** A portal that is restarted is back after a few minutes. A service without a dataset sells nothing meanwhile. */

@@ -1,5 +1,6 @@
 /** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
 import { expect } from 'chai'
+import { HOUR_MS } from '../../base/day.ts'
 import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
 import { isDataError, NEXT, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
@@ -16,8 +17,6 @@ import { deploymentOf } from '../support/deployment.ts'
 import { operationOf } from '../support/operations.ts'
 import { openIdentities } from '../support/records.ts'
 import { countOpen } from '../../store/log/responses.ts'
-
-const HOUR_MS = 3_600_000
 
 const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
 const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }

@@ -5,6 +5,7 @@
 import { rm, writeFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { HOUR_MS } from '../../base/day.ts'
 import { answersOperation } from '../../buyer/library/purchase-request.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { companyKey, historyFolder } from '../../store/files/layout.ts'
@@ -19,7 +20,6 @@ import { operationOf } from '../support/operations.ts'
 import { useService } from '../support/use-service.ts'
 
 const PRICE = 1000n
-const HOUR_MS = 3_600_000
 
 /** A file of 5 January with a former name of 73848 and without 1002. */
 async function recordFormer(service: TestService): Promise<void> {

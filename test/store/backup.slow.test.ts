@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { HOUR_MS } from '../../base/day.ts'
 import { restore } from '../../store/backup/restore.ts'
 import { backUp, hasLostLog, readLastBackup } from '../../store/backup/write.ts'
 import { Catalog } from '../../store/dataset/catalog.ts'
@@ -28,7 +29,6 @@ import { needProgram } from '../support/programs.ts'
 const now = () => new Date('2026-01-02T00:00:00.000Z')
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-const HOUR_MS = 3_600_000
 /** The meta pages of an environment. */
 const INTACT_BYTES = 16_384
 

@@ -1,6 +1,7 @@
 /** Files of a register in a row, with what can happen to a watched company, and a service that imports them. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS, HOUR_MS } from '../../base/day.ts'
 import type { RegisterRow } from '../../store/import/rows.ts'
 import { startChild } from './child.ts'
 import { registerRow, toCsv } from './register.ts'
@@ -10,8 +11,6 @@ import { makeTemporaryDirectory } from './temporary-directory.ts'
 export const FIRST = 1001
 export const WATCHED = 250
 const ROWS = 300
-const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
 
 /** The watched numbers, and one that no file has. */
 export const NUMBERS = [...Array.from({ length: WATCHED - 1 }, (_, at) => String(FIRST + at)), '9999999']

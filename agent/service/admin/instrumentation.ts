@@ -4,6 +4,7 @@
  */
 import type { Claim, ResponseRecord } from '../../../store/log/record.ts'
 import type { RecordState } from '../../../store/log/states.ts'
+import { HOUR_MS } from '../../../base/day.ts'
 import type { Report } from '../../../base/runtime.ts'
 import type { Outcome, Refused } from '../../operation/outcome.ts'
 import { amountOf } from '../../payment/terms.ts'
@@ -12,7 +13,6 @@ import type { Observation } from '../../settlement/chain/observe.ts'
 import type { SettlementServices } from '../../settlement/services.ts'
 import type { ServiceMetrics } from './metrics.ts'
 
-const HOUR_MS = 3_600_000
 /** How long failed sales count beside others that succeed. */
 const FAILED_SALES_MS = 600_000
 /** More failed sales in this time are no single ones. */

@@ -5,7 +5,7 @@ import { checkPlace } from '../../../store/files/environment.ts'
 import { catalogFolder, historyFolder } from '../../../store/files/layout.ts'
 import { datasetStatus } from '../../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../../store/dataset/snapshot.ts'
-import { DAY_MS } from '../../../base/day.ts'
+import { DAY_MS, HOUR_MS } from '../../../base/day.ts'
 import { prepareAnswer } from '../../answer/answers.ts'
 import { cachedNameIndex, ifReadable } from '../../answer/registers.ts'
 import { history } from '../../operation/history.ts'
@@ -27,10 +27,10 @@ export function checkDataset({ catalog, config, now, running }: Subject): Findin
   checkPlace(catalogFolder(config.dataDirectory))
   const dataset = catalog()?.current()
   if (!dataset) return running ? failed('there is no dataset: see retrieval') : passed('none is stored yet')
-  const hours = Math.floor((now().getTime() - Date.parse(dataset.source.retrieved_at)) / 3_600_000)
+  const hours = Math.floor((now().getTime() - Date.parse(dataset.source.retrieved_at)) / HOUR_MS)
   const age = `was retrieved ${hours} hours ago`
   if (datasetStatus(dataset.source, now()) === 'stale') return failed(`${age}, and sales end after 72: see retrieval`)
-  return hours * 3_600_000 >= OLD_MS ? warning(`${age}, and sales end after 72: see retrieval`) : passed(age)
+  return hours * HOUR_MS >= OLD_MS ? warning(`${age}, and sales end after 72: see retrieval`) : passed(age)
 }
 
 /** The body is not read, because an archive has more than 100 MB. */

@@ -1,6 +1,7 @@
 /** Checks of the response log, the keys and the backups. They change nothing. */
 import { stat } from 'node:fs/promises'
 import { readDirectory } from '../../../keys/key-files.ts'
+import { HOUR_MS } from '../../../base/day.ts'
 import { ifMissing } from '../../../base/error-code.ts'
 import { hasLostLog, readLastBackup } from '../../../store/backup/write.ts'
 import { logMarker } from '../../../store/log/directory-files.ts'
@@ -13,7 +14,6 @@ import { checkReceiptKeys } from '../card-keys.ts'
 import { findOwnerFault } from '../check-log-owner.ts'
 import { failed, passed, warning, type Finding, type Subject } from './subject.ts'
 
-const HOUR_MS = 3_600_000
 /** A backup a day is enough, and its timer may be late. */
 const BACKUP_MS_MAX = 26 * HOUR_MS
 

@@ -1,4 +1,5 @@
 /** The removal of old records, on a real response log with a scripted clock and chain. */
+import { DAY_MS } from '../../../base/day.ts'
 import { observationOf } from '../../support/fake-chain.ts'
 import { expect } from 'chai'
 import { startRetention } from '../../../agent/settlement/retention.ts'
@@ -7,7 +8,6 @@ import type { ResponseLog } from '../../../store/log/responses.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 const LIMIT_MS = 10 * 60 * 1000
 const NOW = Date.parse('2026-06-01T00:00:00.000Z')
 

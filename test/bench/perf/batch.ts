@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path'
 import { mkdir } from 'node:fs/promises'
+import { DAY_MS } from '../../../base/day.ts'
 import { randomFor } from '../../support/random.ts'
 import { encodeEntry } from '../../../store/dataset/company-entry.ts'
 import { SYNTHETIC } from '../../../store/dataset/source.ts'
@@ -34,7 +35,6 @@ const BATCHES = 5
 /** Each day changes every company, so that a record on the first day has all days before it in its history. */
 const DAYS = 1_000
 const FIRST_DAY = '2020-01-01'
-const DAY_MS = 86_400_000
 /** A hundred answers then have almost 1 MiB. */
 const ADDRESS = 'A'.repeat(9_200)
 

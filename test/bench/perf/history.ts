@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS, toDay } from '../../../base/day.ts'
 import { NUMBERS_MAX } from '../../../agent/operation/fields.ts'
 import { decodeEntry, encodeEntry } from '../../../store/dataset/company-entry.ts'
 import { storedEntries } from '../../../store/dataset/snapshot.ts'
@@ -21,7 +22,6 @@ const ROWS_MAX = 10_000
 const REGISTER_COMPANIES = 815_000
 const DAYS = 1_000
 const CHANGED_SHARE = 0.004
-const DAY_MS = 86_400_000
 const FIRST_DAY = Date.UTC(2020, 0, 1)
 const ANSWERS = 2_000
 /** As many as an answer has. */
@@ -89,7 +89,7 @@ async function measureAnswers(data: string, entries: Entry[]): Promise<PerfRow[]
     for (let count = 0; count < CHANGES_MAX && !changes.next().done; count += 1);
     changes.return?.()
   }
-  const since = new Date(Date.parse(newest.date) - WATCHED_DAYS * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const since = toDay(Date.parse(newest.date) - WATCHED_DAYS * DAY_MS)
   const readWatched = () => {
     const companyNumbers = Array.from({ length: NUMBERS_MAX }, number)
     return [...journal.changes({ since, until: newest.date, companyNumbers })]

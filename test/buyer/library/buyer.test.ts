@@ -9,6 +9,7 @@ import {
 } from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { DAY_MS } from '../../../base/day.ts'
 import {
   createBuyer,
   describeOutcome,
@@ -28,7 +29,6 @@ import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { receiptIn } from '../../support/unsigned-receipt.ts'
 import { useService } from '../../support/use-service.ts'
 
-const DAY_MS = 86_400_000
 const TESTNET_TERMS = {
   network: 'eip155:84532',
   asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',

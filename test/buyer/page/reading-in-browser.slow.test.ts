@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { DAY_MS } from '../../../base/day.ts'
 import { Refusal, usePage } from '../../support/page.ts'
 import { numberedRows, registerRow, toCsv } from '../../support/register.ts'
 import { startTestService } from '../../support/service.ts'
@@ -18,7 +19,6 @@ const REGISTERED = [
   ...numberedRows(11, 101, { ...LIVE, company_name: 'ORCHARD GATE LIMITED', company_address_3: 'FIXTURETOWN' }),
 ]
 const SYNTHETIC = '/?operation=lookup&company_number=00000000'
-const DAY_MS = 24 * 60 * 60 * 1000
 
 describe('a reader of the page', () => {
   const used = usePage(() =>

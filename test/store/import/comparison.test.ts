@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { DAY_MS } from '../../../base/day.ts'
 import { Catalog } from '../../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { openEnvironment } from '../../../store/files/environment.ts'
@@ -12,7 +13,6 @@ import { numberedRows, outcomeOf, registerRow, toCsv } from '../../support/regis
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const ROWS = 1_200
-const DAY_MS = 24 * 60 * 60 * 1000
 
 const withName = (row: RegisterRow, company_name: string) => registerRow({ ...row, company_name })
 const register = numberedRows(ROWS)

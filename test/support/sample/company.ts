@@ -1,5 +1,6 @@
 /** Generates one made-up company as a row of the register. The shares are those of the real register, in per mille. */
 import { COLUMNS } from '../../../store/dataset/company.ts'
+import { dateOfDay, dayNumber } from '../../../store/history/step.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
 import { below, happens, pick, randomFor, weighted, type Random } from '../random.ts'
 import { fill, withFada } from './words.ts'
@@ -63,10 +64,9 @@ const SIMILAR_NAMES: readonly ((name: string) => string)[] = [
   (name) => `${name.slice(0, 2)}Q${name.slice(3)}`,
 ]
 
-const DAY_MILLISECONDS = 86_400_000
 const YEAR_DAYS = 365
 /** Fixed, so that a seed gives the same bytes in every year. */
-const [DAY_FIRST, DAY_LAST] = [dayOf('1960-01-01'), dayOf('2026-01-15')]
+const [DAY_FIRST, DAY_LAST] = [dayNumber('1960-01-01'), dayNumber('2026-01-15')]
 
 /** A row of the register. Absent columns are written as empty fields. */
 type SampleRow = Partial<RegisterRow>
@@ -92,20 +92,20 @@ export function companyAt({ seed, index, count }: { seed: number; index: number;
     ...nameAt(seed, index),
     company_status_code: statusCode,
     company_status: statusText,
-    company_reg_date: filled(0.98, toDate(registered)),
-    last_ar_date: filled(0.735, toDate(lastReturn)),
+    company_reg_date: filled(0.98, dateOfDay(registered)),
+    last_ar_date: filled(0.735, dateOfDay(lastReturn)),
     company_address_1: address1,
     company_address_2: address2,
     company_address_3: address3,
     company_address_4: address4,
-    comp_dissolved_date: isDissolved ? toDate(end) : '',
-    nard: filled(0.97, toDate(lastReturn + YEAR_DAYS)),
-    last_accounts_date: filled(0.6, toDate(Math.max(registered, lastReturn - YEAR_DAYS))),
-    company_status_date: filled(isDissolved ? 1 : 0.1, toDate(end)),
+    comp_dissolved_date: isDissolved ? dateOfDay(end) : '',
+    nard: filled(0.97, dateOfDay(lastReturn + YEAR_DAYS)),
+    last_accounts_date: filled(0.6, dateOfDay(Math.max(registered, lastReturn - YEAR_DAYS))),
+    company_status_date: filled(isDissolved ? 1 : 0.1, dateOfDay(end)),
     nace_v2_code: filled(0.31, `${naceClass(random)}.0`),
     eircode: code,
-    company_name_eff_date: filled(0.98, toDate(registered)),
-    company_type_eff_date: filled(0.98, toDate(registered)),
+    company_name_eff_date: filled(0.98, dateOfDay(registered)),
+    company_type_eff_date: filled(0.98, dateOfDay(registered)),
     princ_object_code: filled(0.56, `${10 + below(random, 87)}.${10 + below(random, 90)}`),
   }
 }
@@ -129,12 +129,4 @@ function address(random: Random, filled: (rate: number, text: string) => string)
   const town = fill(random, 'p')
   const lines = [fill(random, street(random)), filled(0.88, fill(random, 'u r')), filled(0.52, town)]
   return [...lines, `${town}, ${fill(random, 'c')}, Ireland`, filled(0.34, fill(random, eircode(random)))]
-}
-
-function toDate(day: number): string {
-  return new Date(day * DAY_MILLISECONDS).toISOString().slice(0, 10)
-}
-
-function dayOf(date: string): number {
-  return Date.parse(date) / DAY_MILLISECONDS
 }

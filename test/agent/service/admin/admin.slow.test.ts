@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
+import { DAY_MS } from '../../../../base/day.ts'
 import { checksWith } from '../../../../agent/service/checks/table.ts'
 import { migrateDatabase } from '../../../../store/log/postgres/schema.ts'
 import { listen } from '../../../support/listen.ts'
@@ -17,8 +18,6 @@ import { openFactory, wrap } from '../../../support/wallets.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 import { manualTimer, shortTimers } from '../../../support/timers.ts'
 import { buyOverTransports } from '../../../support/transports.ts'
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 describe('the admin address', function () {
   this.timeout(240_000)

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import pg from 'pg'
+import { HOUR_MS } from '../../../../base/day.ts'
 import { KEYS_REFRESH_MS } from '../../../../keys/keyring.ts'
 import { responsesFolder } from '../../../../store/files/layout.ts'
 import { logMarker } from '../../../../store/log/directory-files.ts'
@@ -29,7 +30,6 @@ import { makeTemporaryDirectory } from '../../../support/temporary-directory.ts'
 import { needProgram } from '../../../support/programs.ts'
 
 const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../..', import.meta.url)))
-const HOUR_MS = 60 * 60 * 1000
 const MINUTE_MS = 60_000
 /** The first scrape is before the cause, the others follow it. */
 const ALERT_MINUTES = 5
