@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { isFinal } from '../../store/log/states.ts'
 import { countOpen } from '../../store/log/responses.ts'
+import { groupsOf } from '../../base/groups-of.ts'
 import type { Timer } from '../../base/runtime.ts'
 import { deploysWallet, recordedPayment } from '../payment/recorded-payment.ts'
 import { toMs } from './chain/clock.ts'
@@ -246,9 +247,7 @@ class Reconciler {
 /** What one call observes: many payments, or one that awaits a refusal, because a call tries one transfer. */
 function groupByCall(records: readonly ResponseRecord[]): ResponseRecord[][] {
   const together = records.filter((record) => !awaitsRefusal(record))
-  const groups: ResponseRecord[][] = []
-  for (let at = 0; at < together.length; at += PAYMENTS_MAX) groups.push(together.slice(at, at + PAYMENTS_MAX))
-  return [...groups, ...records.filter(awaitsRefusal).map((record) => [record])]
+  return [...groupsOf(together, PAYMENTS_MAX), ...records.filter(awaitsRefusal).map((record) => [record])]
 }
 
 /** A buyer can empty the account, also for a block, use the nonce otherwise, or pay from a contract that refuses. */

@@ -12,6 +12,7 @@ import { itemsOf, parseOperation, type Operation } from '../../agent/operation/o
 import { batch as BATCH } from '../../agent/operation/operations.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
 import { amountOf, type Mode } from '../../agent/payment/terms.ts'
+import { groupsOf } from '../../base/groups-of.ts'
 import type { List, ListedRow } from './list.ts'
 import {
   batchRows,
@@ -143,16 +144,14 @@ export function addBatches(
   const unpaid = [...operations].flatMap(([key, operation]) => (rows.has(key) ? [] : [operation]))
   const added = [lookup, resolve].flatMap((definition) => {
     const inputs = unpaid.flatMap((each) => (each.definition.name === definition.name ? [each.input] : []))
-    const size = definition.batchInputsMax ?? 1
-    return Array.from({ length: Math.ceil(inputs.length / size) }, (_, index) => {
-      const part = inputs.slice(index * size, (index + 1) * size)
+    return groupsOf(inputs, definition.batchInputsMax ?? 1).flatMap((part) => {
       const parsed = parseOperation(BATCH, { operation: definition.name, inputs: part })
       if (parsed.kind === 'invalid') throw new Error(`A batch cannot be made: ${parsed.fault.rule}`)
       const request = restRequest(baseUrl, parsed.operation)
       const batch: Batch = { request, items: itemsOf(parsed.operation) }
       const isRefused = refused.has(purchaseName(request))
       return isRefused ? [] : batchRows(baseUrl, batch, { state: { kind: 'unpaid' }, entry: undefined })
-    }).flat()
+    })
   })
   for (const [key, row] of added) rows.set(key, row)
 }

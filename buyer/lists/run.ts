@@ -11,6 +11,7 @@ import type { BuyerStorage } from '../library/storage.ts'
 import { itemsOf, type Operation } from '../../agent/operation/operation.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolve } from '../../agent/operation/resolve.ts'
+import { groupsOf } from '../../base/groups-of.ts'
 import { parseJson } from '../../base/read-body.ts'
 import { addBatches, limitOfRows, planByName, type Plan, type PlannedRow } from './plan.ts'
 import {
@@ -78,9 +79,6 @@ export async function* runList(
   for (const group of groupsOf(rows, size))
     yield await allEnded(group.map(async (row) => Object.assign({ result: await buyRow(row) }, row)))
 }
-
-const groupsOf = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
 
 /**
  * Buys every row, and then asks those by their names whose number no company has. The rows say so afterwards. Results

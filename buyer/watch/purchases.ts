@@ -13,6 +13,7 @@ import { lookup } from '../../agent/operation/lookup.ts'
 import { itemsOf, parseOperation, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { batch as BATCH } from '../../agent/operation/operations.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { groupsOf } from '../../base/groups-of.ts'
 import type { Records, Round } from './state.ts'
 
 interface PurchasesOptions extends ListBuyerOptions {
@@ -63,7 +64,7 @@ export function createPurchases(options: PurchasesOptions) {
      * @throws unless they can be paid
      */
     estimate({ numbers }: Round, added: readonly string[]): number {
-      const least = groupsOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
+      const least = queriesOf(numbers).length * changes.prices[mode] + added.length * lookup.prices[mode]
       if (least > left)
         throw new Error(
           `The next payments cost at least ${showUsdc(least)} USDC, and --max-total leaves ${showUsdc(left)}: run again with a higher one`,
@@ -74,7 +75,7 @@ export function createPurchases(options: PurchasesOptions) {
     async changes({ numbers, since, snapshot_id: key }: Round, signal: AbortSignal): Promise<ChangesResponse[]> {
       const answers: ChangesResponse[] = []
       let done = 0
-      for (const company_numbers of groupsOf(numbers)) {
+      for (const company_numbers of queriesOf(numbers)) {
         for (let cursor: string | null | undefined; cursor !== null;) {
           const input = { since, company_numbers, ...(cursor !== undefined && { cursor }) }
           const answer = (await buy(changes, input, { key, signal })) as ChangesResponse
@@ -89,14 +90,14 @@ export function createPurchases(options: PurchasesOptions) {
     /** Null without a record: the company is missing, or its records contradict each other. */
     async records(numbers: readonly string[], { snapshot_id: key }: Round, signal: AbortSignal): Promise<Records> {
       const records: Records = Object.fromEntries(numbers.map((number) => [number, null]))
-      const size = lookup.batchInputsMax ?? 1
-      for (let start = 0; start < numbers.length; start += size) {
-        const inputs = numbers.slice(start, start + size).map((company_number) => ({ company_number }))
+      let rows = 0
+      for (const group of groupsOf(numbers, lookup.batchInputsMax ?? 1)) {
+        const inputs = group.map((company_number) => ({ company_number }))
         const answer = await buy(BATCH, { operation: lookup.name, inputs }, { key, signal })
         const { results } = (answer ?? { results: [] }) as { results: Found[] }
         for (const { http_status, body } of results)
           if (http_status === 200) records[body.company.company_number] = body.company
-        const rows = start + inputs.length
+        rows += group.length
         show({ phase: 'records', rows, share: rows / numbers.length })
       }
       return records
@@ -109,8 +110,8 @@ interface Found {
   body: { company: Company }
 }
 
-/** The numbers of one payment each. */
-function groupsOf(numbers: readonly string[]): string[][] {
+/** The numbers of one query each. */
+function queriesOf(numbers: readonly string[]): string[][] {
   const groups: string[][] = []
   for (const number of numbers) {
     const last = groups.at(-1)

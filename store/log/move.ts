@@ -4,6 +4,7 @@
  * is complete. Each step can be repeated after a kill.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { groupsOf } from '../../base/groups-of.ts'
 import { StoreError } from '../files/environment.ts'
 import type { StoredDocument } from './documents.ts'
 import { OWNER, ownerOf } from './owner.ts'
@@ -122,8 +123,7 @@ async function compare(source: MoveSource, target: MoveTarget) {
     const compareWithCopy = async ({ record }: MovedRecord) => {
       if (!isDeepStrictEqual(await target.read(record.identity), record)) differing.push(record.identity)
     }
-    for (let from = 0; from < part.records.length; from += READS_MAX)
-      await Promise.all(part.records.slice(from, from + READS_MAX).map(compareWithCopy))
+    for (const group of groupsOf(part.records, READS_MAX)) await Promise.all(group.map(compareWithCopy))
   }
   if (differing.length > 0) throw new StoreError(`${differing.length} records differ in the target: ${differing[0]}`)
   return { records, damaged }

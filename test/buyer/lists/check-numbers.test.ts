@@ -1,5 +1,6 @@
 /** What the results of the first payments say about the column of the company numbers. */
 import { expect } from 'chai'
+import { groupsOf } from '../../../base/groups-of.ts'
 import { resolve } from '../../../agent/operation/resolve.ts'
 import { checkNumbers, NumberColumnError } from '../../../buyer/lists/check-numbers.ts'
 import { readList } from '../../../buyer/lists/list.ts'
@@ -38,8 +39,8 @@ async function planOf(letters: string, size: number) {
   }))
   const purchases = new Map<string, RowPurchase>()
   const batched = size > 1 ? planned : []
-  for (let start = 0; start < batched.length; start += size) {
-    const items = batched.slice(start, start + size).flatMap(({ operation }) => operation ?? [])
+  for (const group of groupsOf(batched, size)) {
+    const items = group.flatMap(({ operation }) => operation ?? [])
     const batch = { request: {} as never, items: items as never[] }
     for (const [at, operation] of items.entries())
       purchases.set(rowKey(baseUrl, operation), { state: { kind: 'unpaid' }, entry: undefined, item: { batch, at } })
