@@ -179,12 +179,17 @@ export interface Refusal {
   provenance?: { source: Source; snapshot_id: string }
 }
 
+/** The conflicts that depend on the payment, and not on the data. */
+export const PAYMENT_CONFLICTS: ReadonlySet<RefusalCode> = new Set([
+  'payment_replay_conflict',
+  'payment_already_settled',
+])
+
 const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
   'company_not_found',
   'date_not_covered',
   'source_data_conflict',
-  'payment_replay_conflict',
-  'payment_already_settled',
+  ...PAYMENT_CONFLICTS,
 ])
 
 /** Whether the refusal of an item is a result of its batch (contract 4.11.3). Any other refuses the batch. */

@@ -5,21 +5,18 @@
 import { noteUnrecorded } from '../../store/log/unrecorded.ts'
 import { SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
-import type { RefusalCode } from '../operation/refusal.ts'
+import { PAYMENT_CONFLICTS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { SettlementServices } from '../settlement/services.ts'
 import { needsDataset } from '../answer/answers.ts'
 import type { SaleContext } from './sale-context.ts'
-
-/** The conflicts that do not depend on the data. */
-const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
 
 /**
  * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell
  * what the payment has bought.
  */
 export function describeConflict(outcome: Refused, operation: Operation, { catalog, terms }: SaleContext): Refused {
-  if (!CONFLICTS.has(outcome.refusal.code)) return outcome
+  if (!PAYMENT_CONFLICTS.has(outcome.refusal.code)) return outcome
   const hasSyntheticCompany = terms.mode === 'testnet'
   // The catalogue names the snapshot also when the snapshot itself cannot be read.
   const retrieval = needsDataset(operation, { hasSyntheticCompany }) ? catalog.retrieval() : undefined

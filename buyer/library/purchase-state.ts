@@ -1,7 +1,7 @@
 /** What is known of a purchase from its file: its outcome, and whether another payment may be signed. */
 import type { Operation } from '../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
-import { REFUSALS, UNCLEAR_STATUSES, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { PAYMENT_CONFLICTS, REFUSALS, UNCLEAR_STATUSES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { AuthorizationState, ReadAuthorization } from './authorization-state.ts'
 import type { Outcome } from './outcome.ts'
 import { describeAnswer } from './purchase-error.ts'
@@ -28,12 +28,11 @@ function isRefused(answer: { status: number; body: string } | null | undefined):
 }
 
 const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 404, 409])
-const PAYMENT_CODES: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
 
 /** The code by which the service has refused the request, which no payment changes. */
 export function decidingCode({ answer }: Purchase): RefusalCode | undefined {
   const { status, code } = answer ? describeAnswer(answer) : {}
-  const isAboutRequest = code !== undefined && REFUSALS[code].status === status && !PAYMENT_CODES.has(code)
+  const isAboutRequest = code !== undefined && REFUSALS[code].status === status && !PAYMENT_CONFLICTS.has(code)
   return isAboutRequest && REQUEST_STATUSES.has(status) ? code : undefined
 }
 
