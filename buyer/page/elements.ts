@@ -33,11 +33,20 @@ export function find(selector: string, within: ParentNode = document): HTMLEleme
 }
 
 /** On a narrow screen each row is a block, and each cell shows the head of its column. */
-export function table(heads: readonly string[], rows: readonly (readonly Content[])[], kind = 'rows'): HTMLElement {
+export function tableRow(heads: readonly string[], cells: readonly Content[]): HTMLElement {
   const cell = (content: Content, at: number) => create('td', { 'data-head': heads[at] ?? '' }, content)
+  return create('tr', {}, cells.map(cell))
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly Content[])[], kind = 'rows'): HTMLElement {
+  const body = rows.map((cells) => tableRow(heads, cells))
+  return tableAround(heads, create('tbody', {}, body), kind)
+}
+
+/** A table whose rows change. */
+export function tableAround(heads: readonly string[], body: HTMLElement, kind: string): HTMLElement {
   const head = heads.map((text) => create('th', { scope: 'col' }, text))
-  const body = rows.map((cells) => create('tr', {}, cells.map(cell)))
-  return create('table', { class: kind }, [create('thead', {}, create('tr', {}, head)), create('tbody', {}, body)])
+  return create('table', { class: kind }, [create('thead', {}, create('tr', {}, head)), body])
 }
 
 /** Names and values. Those without a value are left out. */

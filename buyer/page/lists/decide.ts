@@ -5,7 +5,7 @@
 import { candidateRows } from '../../candidate-row.ts'
 import type { Candidate } from '../../../agent/operation/result.ts'
 import { showAddress } from '../../address.ts'
-import { button, create, paragraph, type Content } from '../elements.ts'
+import { button, create, paragraph, table, type Content } from '../elements.ts'
 import { statusOf } from '../record.ts'
 import { showDay, toWords } from '../words.ts'
 import { nextUndecided, type ShownRow, type Step } from './state.ts'
@@ -166,18 +166,7 @@ function candidateTable(
     const cells: Content[] = [chooser, [create('strong', {}, name), ` ${number}`]]
     return cells.concat(marked, toWords(reasons[at] ?? ''))
   })
-  const head = HEADS.map((text) => create('th', { scope: 'col' }, text))
-  const body = rows.map((cells) =>
-    create(
-      'tr',
-      {},
-      cells.map((content, at) => create('td', { 'data-head': HEADS[at] ?? '' }, content)),
-    ),
-  )
-  return create('table', { class: 'rows candidates' }, [
-    create('thead', {}, create('tr', {}, head)),
-    create('tbody', {}, body),
-  ])
+  return table(HEADS, rows, 'rows candidates')
 }
 
 const normal = (code: string) => code.replaceAll(/\s/g, '').toUpperCase()

@@ -1,6 +1,6 @@
 /** The table of a list. A row is replaced alone, and long lists are built in parts, so that the page never stops. */
 import { placeOf } from '../../address.ts'
-import { button, create, link, type Content } from '../elements.ts'
+import { button, create, link, tableAround, tableRow, type Content } from '../elements.ts'
 import { statusOf } from '../record.ts'
 import { toWords } from '../words.ts'
 import type { ShownRow } from './state.ts'
@@ -20,11 +20,7 @@ export function createRowsTable({ rowAt, decide }: Shown) {
   const build = (index: number): HTMLElement => {
     const row = rowAt(index)
     const cells = row ? cellsOf(row, () => decide(index)) : []
-    const element = create(
-      'tr',
-      {},
-      cells.map((content, at) => create('td', { 'data-head': HEADS[at] ?? '' }, content)),
-    )
+    const element = tableRow(HEADS, cells)
     built.set(index, element)
     return element
   }
@@ -46,9 +42,7 @@ export function createRowsTable({ rowAt, decide }: Shown) {
     const old = built.get(index)
     old?.replaceWith(build(index))
   }
-  const head = HEADS.map((text) => create('th', { scope: 'col' }, text))
-  const element = create('table', { class: 'rows list' }, [create('thead', {}, create('tr', {}, head)), body])
-  return { element, fill, replace }
+  return { element: tableAround(HEADS, body, 'rows list'), fill, replace }
 }
 
 function cellsOf(row: ShownRow, decide: () => void): Content[] {
