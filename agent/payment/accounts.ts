@@ -14,6 +14,9 @@ export function isSameAddress(one: string | null | undefined, other: string): bo
 /** The order of secp256k1 (SEC 2, section 2.4.1). */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
+/** A key and a line end. A larger file is not a key file. */
+export const KEY_FILE_BYTES_MAX = 128
+
 /** A secp256k1 private key in hex. */
 export function isPrivateKey(text: string): text is Hex {
   if (!/^0x[0-9a-fA-F]{64}$/.test(text)) return false

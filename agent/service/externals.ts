@@ -12,7 +12,7 @@ import { FACILITATOR_MS_MAX } from '../settlement/rpc/time-limits.ts'
 import { openRemoteFacilitator } from '../settlement/facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from '../settlement/facilitator/in-process-facilitator.ts'
 import { WrongChain } from '../settlement/rpc/nodes.ts'
-import { isPrivateKey } from '../payment/accounts.ts'
+import { isPrivateKey, KEY_FILE_BYTES_MAX } from '../payment/accounts.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
 import type { createApp } from '../../rest-facade/app.ts'
@@ -32,8 +32,6 @@ export interface Externals {
 
 /** Base has a block time of two seconds. */
 const POLLING_MS = 1_000
-/** A key and a line end. A larger file is not a key file. */
-const KEY_FILE_BYTES_MAX = 128
 
 interface ExternalsOptions {
   config: Config

@@ -4,11 +4,8 @@ import { createFileAtomically } from '../../store/files/atomic-file.ts'
 import { errorCode } from '../../base/error-code.ts'
 import { decodeUtf8 } from '../../base/read-body.ts'
 import { readFileUpTo } from '../../store/files/bounded-read.ts'
-import { isPrivateKey } from '../../agent/payment/accounts.ts'
+import { isPrivateKey, KEY_FILE_BYTES_MAX } from '../../agent/payment/accounts.ts'
 import { findOpenMode, isMountedSecret } from '../../store/files/private-files.ts'
-
-/** A key and a line end. A larger file is not a key file. */
-const KEY_FILE_BYTES_MAX = 128
 
 /**
  * The file may be a pipe, such as that of a shell's process substitution.
