@@ -2,7 +2,7 @@
 import type { Random } from '../../support/random.ts'
 import * as around from './around.ts'
 import * as evidence from './evidence.ts'
-import { joined, partsOf } from './names.ts'
+import { inCore, joined, partsOf, type Change } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 import * as spelling from './spelling.ts'
 import * as typos from './typos.ts'
@@ -37,20 +37,10 @@ export interface QuestionClass {
   accepted?: (register: ReferenceRegister, query: string) => readonly BenchCompany[]
 }
 
-type Change = (random: Random, name: string) => string | undefined
-
 const byName =
   (change: Change) =>
   (random: Random, { name }: BenchCompany) =>
     change(random, name)
-
-/** Changes the name and keeps its legal form. */
-const inCore = (change: Change) =>
-  byName((random, name) => {
-    const { core, surface } = partsOf(name)
-    const changed = change(random, core)
-    return changed === undefined ? undefined : joined({ core: changed, surface })
-  })
 
 const inForm = (change: Change) =>
   byName((random, name) => {
@@ -79,9 +69,9 @@ const behindForm = (id: string, label: string, perturb: around.Behind): Question
 /** Class 15, former names, is missing, because the dataset has none. */
 export const CLASSES: readonly QuestionClass[] = [
   { id: '0', label: 'as registered', perturb: (_random, { name }) => ({ name }) },
-  { id: '1', label: 'one typo', perturb: inCore(typos.withTypo), ...SHORT },
+  { id: '1', label: 'one typo', perturb: byName(inCore(typos.withTypo)), ...SHORT },
   { id: '1b', label: 'one typo in the legal form', perturb: inForm(typos.withTypo) },
-  { id: '2', label: 'two typos', perturb: inCore(typos.withTwoTypos), ...SHORT },
+  { id: '2', label: 'two typos', perturb: byName(inCore(typos.withTwoTypos)), ...SHORT },
   { id: '3', label: 'another form of the same legal suffix', perturb: byName(words.formSwapped), ...SAME },
   { id: '3b', label: 'a different legal form', perturb: byName(words.formWrong), ...NO_MATCH },
   { id: '4', label: 'legal form omitted', perturb: byName(words.formDropped), ...SAME },
@@ -118,7 +108,7 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '23', label: 'a company number after the name', perturb: around.withCompanyNumber, ...SAME_IN_TEXT },
   { id: '25', label: 'The added or omitted', perturb: byName(words.articleChanged), ...SAME_IN_TEXT },
   { id: '26', label: 'after a trading name', perturb: byName(around.afterTradingName) },
-  { id: '28', label: 'a digit for a letter', perturb: inCore(typos.withDigit), ...SHORT },
+  { id: '28', label: 'a digit for a letter', perturb: byName(inCore(typos.withDigit)), ...SHORT },
   ...behindForm('35', 'a number, letter or year', around.withNumber),
   ...behindForm('36', 'a word of a group or fund', around.withKind),
   ...behindForm('37', 'another country', around.withCountry),

@@ -2,6 +2,7 @@
  * The benchmark's own normaliser and parser of legal forms. It shares no code with the service, so a defect of the
  * service's normaliser shows as a wrong answer.
  */
+import type { Random } from '../../support/random.ts'
 
 export type LegalForm = 'ltd' | 'dac' | 'clg' | 'plc' | 'uc'
 
@@ -69,6 +70,17 @@ export function partsOf(name: string): NameParts {
 export function joined({ core, surface }: Pick<NameParts, 'core' | 'surface'>): string {
   return surface === '' ? core : `${core} ${surface}`
 }
+
+export type Change = (random: Random, name: string) => string | undefined
+
+/** Changes the name and keeps its legal form. */
+export const inCore =
+  (change: Change): Change =>
+  (random, name) => {
+    const { core, surface } = partsOf(name)
+    const changed = change(random, core)
+    return changed === undefined ? undefined : joined({ core: changed, surface })
+  }
 
 /** The words before the legal form, normalised. */
 export function coreWords(name: string): string[] {

@@ -1,6 +1,6 @@
 /** The kinds of queries that are timed, from exact names to queries designed to be slow. */
 import { below, pick, randomFor, type Random } from '../../support/random.ts'
-import { coreWords, joined, partsOf } from '../quality/names.ts'
+import { coreWords, inCore, partsOf, type Change } from '../quality/names.ts'
 import type { ReferenceRegister } from '../quality/register.ts'
 import { shuffled } from '../quality/sample.ts'
 import { withTwoTypos, withTypo } from '../quality/typos.ts'
@@ -21,16 +21,6 @@ const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
 const COMMON_LETTERS = Array.from('EAIRNOTLSUCD')
 /** Words of fewer letters have few spelling variants, and few longer words fit into a query. */
 const RANDOM_WORD_LETTERS = { min: 2, max: 10 }
-
-type Change = (random: Random, name: string) => string | undefined
-
-const inCore =
-  (change: Change): Change =>
-  (random, name) => {
-    const { core, surface } = partsOf(name)
-    const changed = change(random, core)
-    return changed === undefined ? undefined : joined({ core: changed, surface })
-  }
 
 const onlyOneWord: Change = (_random, name) => {
   const { core } = partsOf(name)
