@@ -35,6 +35,9 @@ const OTHERS = [
   'notes',
   ...ALTERNATIVES.flatMap((name) => CANDIDATE_COLUMNS.map((column) => `${name}_${column}`)),
 ]
+
+/** Sheets have no earlier dates (`Cell`), but companies are older: their dates are text. */
+const FIRST_YEAR = '1900'
 const DATES: ReadonlySet<string> = new Set(['registered_date', 'next_annual_return_date', 'status_date'])
 
 const namesOf = (hasAllColumns: boolean) => (hasAllColumns ? [...USUAL, ...OTHERS] : USUAL)
@@ -74,7 +77,7 @@ export function addedFields(result: RowResult, notes: readonly string[], options
   if ('purchase' in result && result.purchase) values['receipt'] = `${options.receiptFolder}/${result.purchase}`
   return namesOf(options.hasAllColumns).map((name) => {
     const value = values[name] ?? ''
-    return DATES.has(name) && value !== '' ? new Date(value) : value
+    return DATES.has(name) && value >= FIRST_YEAR ? new Date(value) : value
   })
 }
 

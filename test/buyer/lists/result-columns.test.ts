@@ -1,9 +1,10 @@
-/** Why a row of a list has its decision, in words, and what its review shows. */
+/** Why a row of a list has its decision, in words, what its review shows, and its dates. */
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { lookup } from '../../../agent/operation/lookup.ts'
 import { resolve } from '../../../agent/operation/resolve.ts'
 import { readList } from '../../../buyer/lists/list.ts'
-import { whyOf } from '../../../buyer/lists/result-columns.ts'
+import { addedFields, addedHeader, whyOf } from '../../../buyer/lists/result-columns.ts'
 import { writeReview } from '../../../buyer/lists/review.ts'
 import { parseTable } from '../../../buyer/table/read-table.ts'
 import { readTable } from '../../../buyer/table/table-file.ts'
@@ -45,5 +46,23 @@ describe('the reason of a row', () => {
   it('names no other company that is no candidate', () => {
     expect(whyWith('ambiguous', 'same_name')).not.to.contain('200095')
     expect(whyWith('conflicting', 'similar')).not.to.contain('200095')
+  })
+})
+
+describe('the dates of a row', () => {
+  it('are dates from 1900 on, and earlier ones text, which a sheet would show as a time', () => {
+    const bought = lookup.exampleAnswer('testnet')
+    const shown = ['1881-06-14', '1899-12-31', '1900-01-01', '2021-01-19'].map((registered_date) => {
+      const result = {
+        kind: 'found',
+        purchase: 'x',
+        answer: { ...bought, company: { ...bought.company, registered_date } },
+      }
+      const options = { today: '2026-11-30', hasAllColumns: false, receiptFolder: 'x' }
+      const cells = addedFields(result as Parameters<typeof addedFields>[0], [], options)
+      return cells[addedHeader([], false).indexOf('registered_date')]
+    })
+    const dates = ['1900-01-01', '2021-01-19'].map((day) => new Date(day))
+    expect(shown).to.deep.equal(['1881-06-14', '1899-12-31', ...dates])
   })
 })
