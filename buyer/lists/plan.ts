@@ -101,11 +101,20 @@ async function planRow(listed: ListedRow, purchased: PurchasedRows, options: Pla
   if (number === undefined || parsed?.kind !== 'valid') return asked
   const purchaseOf = (operation: Operation) => purchased.rows.get(rowKey(baseUrl, operation))
   const chosen = parsed.operation
-  const isBought = (purchaseOf(chosen)?.state.kind ?? 'unpaid') !== 'unpaid'
+  const own = purchaseOf(chosen)
   const saved = asked.operation && purchaseOf(asked.operation)
   const result =
-    asked.operation && saved && !isBought ? await readKnownResult(storage, asked.operation, saved) : undefined
-  return { listed: asked.listed, operation: chosen, isChosen: true, known: result && choose(result, number) }
+    asked.operation && saved && (own?.state.kind ?? 'unpaid') === 'unpaid'
+      ? await readKnownResult(storage, asked.operation, saved)
+      : undefined
+  // Otherwise the run would buy again what the plan does not announce, as soon as the refused payment has ended.
+  const refusal = own?.state.kind === 'decided' ? await readKnownResult(storage, chosen, own) : undefined
+  return {
+    listed: asked.listed,
+    operation: chosen,
+    isChosen: true,
+    known: refusal ?? (result && choose(result, number)),
+  }
 }
 
 /** Plans what the row itself asks for: its name alone if the service has refused its number. */

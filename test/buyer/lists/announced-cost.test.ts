@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { reviewKey } from '../../../buyer/lists/plan.ts'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { priceOf } from '../../support/operations.ts'
@@ -11,7 +12,6 @@ import { testTerms } from '../../support/payments.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const BASE = 'http://127.0.0.1:4021'
-const PRICE = priceOf('resolve')
 const NAMES = ['Alpha Limited', 'Beta Limited', 'Gamma Limited', 'Delta Limited']
 
 const runs = fc.array(
@@ -67,6 +67,26 @@ describe('[15.23] a list', () => {
     })
     await fc.assert(property, { numRuns: 30, examples: [[ENDED]] })
   })
+
+  it('signs no second payment for a chosen number that no company has, also when the first one has ended', async () => {
+    const directory = await makeTemporaryDirectory()
+    const [file, keyFile, review] = ['list.csv', 'buyer.key', 'review.csv'].map((name) => join(directory, name))
+    await writeFile(file!, 'name\nAlpha Limited\n')
+    await writeFile(keyFile!, `0x${'42'.repeat(32)}`, { mode: 0o600 })
+    await writeFile(review!, `key,chosen_number\n${reviewKey({ name: 'Alpha Limited' })},900001\n`)
+    const nonces = new Map<string, number>()
+    for (const answer of [
+      { status: 404, code: 'company_not_found' },
+      { status: 402, code: 'payment_failed' },
+    ]) {
+      const list = ['reconcile', file!, '--column', 'name', '--review', review!, '--yes']
+      const { code, stderr } = await runCommand(['client', '--url', BASE, '--key-file', keyFile!, ...list], {
+        environment: { DATA_DIR: directory },
+        fetch: serviceWith([answer], nonces),
+      })
+      expect([code, nonces.size], stderr).to.deep.equal([0, 1])
+    }
+  })
 })
 
 interface World {
@@ -83,28 +103,11 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
   const keyFile = join(directory, 'buyer.key')
   await writeFile(keyFile, `0x${'42'.repeat(32)}`, { mode: 0o600 })
   clock.now += run.pause
-  let sent = 0
-  const service: typeof fetch = async (input, init) => {
-    const { url } = new Request(input)
-    if (url.endsWith('/meta')) return Response.json({ access: { pay_to: testTerms.payTo } })
-    const payment = new Headers(init?.headers).get('PAYMENT-SIGNATURE')
-    if (payment === null) {
-      const inputs = url.endsWith('/batch') ? (JSON.parse(init?.body as string) as { inputs: unknown[] }).inputs : [1]
-      const accepts = [buildRequirements(testTerms, inputs.length * PRICE)]
-      const quote = encodePaymentRequiredHeader({ x402Version: 2, resource: { url }, accepts })
-      return Response.json({}, { status: 402, headers: { 'PAYMENT-REQUIRED': quote } })
-    }
-    const { payload } = decodePaymentSignatureHeader(payment)
-    const { nonce, value } = (payload as { authorization: { nonce: string; value: string } }).authorization
-    nonces.set(nonce, Number(value))
-    const { status, code } = run.answers[(sent += 1) % run.answers.length] ?? { status: 402, code: 'x' }
-    return Response.json({ error: { code } }, { status })
-  }
   const paidBefore = sum(nonces)
   let questions = 0
   const change = {
     environment: { DATA_DIR: directory },
-    fetch: service,
+    fetch: serviceWith(run.answers, nonces),
     now: () => new Date((clock.now += run.step)),
     confirm: async () => (questions += 1) > 0 && run.agrees,
   }
@@ -115,6 +118,28 @@ async function checkRun(run: Run, { directory, nonces, clock }: World): Promise<
   const announced = Number(/At most (\S+) USDC/.exec(text)?.[1] ?? 0) * 1_000_000
   const isAllowed = run.isConfirmed || (questions > 0 && run.agrees)
   expect(sum(nonces) - paidBefore).to.be.at.most(isAllowed ? Math.round(announced) : 0)
+}
+
+/** Answers the payments in turn, and notes their amounts by nonce. */
+function serviceWith(answers: readonly { status: number; code: string }[], nonces: World['nonces']): typeof fetch {
+  let sent = 0
+  return async (input, init) => {
+    const { url } = new Request(input)
+    if (url.endsWith('/meta')) return Response.json({ access: { pay_to: testTerms.payTo } })
+    const payment = new Headers(init?.headers).get('PAYMENT-SIGNATURE')
+    if (payment === null) {
+      const inputs = url.endsWith('/batch') ? (JSON.parse(init?.body as string) as { inputs: unknown[] }).inputs : [1]
+      const price = priceOf(url.includes('/company/') ? 'lookup' : 'resolve')
+      const accepts = [buildRequirements(testTerms, inputs.length * price)]
+      const quote = encodePaymentRequiredHeader({ x402Version: 2, resource: { url }, accepts })
+      return Response.json({}, { status: 402, headers: { 'PAYMENT-REQUIRED': quote } })
+    }
+    const { payload } = decodePaymentSignatureHeader(payment)
+    const { nonce, value } = (payload as { authorization: { nonce: string; value: string } }).authorization
+    nonces.set(nonce, Number(value))
+    const { status, code } = answers[(sent += 1) % answers.length] ?? { status: 402, code: 'x' }
+    return Response.json({ error: { code } }, { status })
+  }
 }
 
 const sum = (nonces: World['nonces']) => [...nonces.values()].reduce((total, amount) => total + amount, 0)
