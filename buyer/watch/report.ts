@@ -79,35 +79,25 @@ export function describeDue(companies: readonly (Company | null)[], today: strin
 
 const WITHOUT_RECORD = 'without a record now'
 
-/** The last records of companies that have none now. */
-export const describeRemoved = (companies: readonly Company[]): Section => ({
-  heading: 'Without a record now',
-  lines: [],
-  rows: companies.flatMap((company) =>
-    Object.entries(companyRow(company)).flatMap(([field, before]) =>
-      before === '' || field === 'number' || field === 'name'
-        ? []
-        : [{ number: company.company_number, name: company.legal_name, event: WITHOUT_RECORD, field, before }],
-    ),
-  ),
-})
+/** @param removed the last records of those numbers that had one */
+export function describeWithoutRecord(numbers: readonly string[], removed: Record<string, Company>): Section[] {
+  const rows = numbers.flatMap((number): ReportRow[] => {
+    const company = removed[number]
+    if (!company) return [{ number, event: WITHOUT_RECORD }]
+    const name = company.legal_name
+    const cells = Object.entries(companyRow(company)).filter(
+      ([field, value]) => value !== '' && field !== 'number' && field !== 'name',
+    )
+    return cells.map(([field, before]) => ({ number, name, event: WITHOUT_RECORD, field, before }))
+  })
+  const heading = 'Without a record now: in no file, removed, or with contradictory records'
+  return rows.length === 0 ? [] : [{ heading, lines: [numbers.join(', ')], rows }]
+}
 
 export const describeUnreadable = (rows: readonly number[]): Section[] =>
   describeList(
     'Rows without a company number',
     rows.map(String).map((row) => [row, { event: 'no company number', row }]),
-  )
-
-export const describeMissing = (numbers: ReadonlySet<string>): Section[] =>
-  describeList(
-    'In no file of the register',
-    Array.from(numbers, (number) => [number, { event: 'in no file of the register', number }]),
-  )
-
-export const describeWithoutRecord = (numbers: readonly string[]): Section[] =>
-  describeList(
-    'Without a record now: removed, or with contradictory records',
-    numbers.map((number) => [number, { event: WITHOUT_RECORD, number }]),
   )
 
 /** Several answers can have the same gap. */

@@ -28,8 +28,6 @@ import {
   describeCompany,
   describeDue,
   describeGaps,
-  describeMissing,
-  describeRemoved,
   describeUnreadable,
   describeWithoutRecord,
   toLines,
@@ -95,9 +93,14 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   const sections = describeUnreadable(unreadable)
   toLines(sections).forEach(print)
   const due = ({ companies }: WatchState) => describeDue(Object.values(pick(companies, numbers)), toDay(now()))
+  const withoutRecord = ({ companies, removed }: WatchState) =>
+    describeWithoutRecord(
+      numbers.filter((number) => companies[number] === null),
+      removed,
+    )
   const writeReport = async (state: WatchState) => {
     if (reportFile === undefined) return
-    const all = [...sections, ...due(state), describeRemoved(Object.values(state.removed))]
+    const all = [...sections, ...withoutRecord(state), ...due(state)]
     await writeTable(reportFile, toRows(all), { format: options.table.format })
   }
   const paidBefore = await purchases.paid()
@@ -106,10 +109,12 @@ export async function watch(context: CommandContext, options: WatchOptions): Pro
   const summarise = async (last: WatchState) => {
     const paid = showUsdc((await purchases.paid()) - paidBefore)
     const total = `${counted(numbers.length, 'company', 'companies')}, ${changed} changed`
-    for (const line of [...toLines(due(last)), `Paid: ${paid} USDC.`, total]) print(line)
+    const [listed, dated] = [withoutRecord(last), due(last)]
+    for (const line of [...toLines([...listed, ...dated]), `Paid: ${paid} USDC.`, total]) print(line)
     const { isDryRun: is_dry_run } = options
+    const all = [...sections, ...listed]
     if (context.isJson)
-      context.printJson({ companies: numbers.length, changed, paid, sections, due: due(last), is_dry_run })
+      context.printJson({ companies: numbers.length, changed, paid, sections: all, due: dated, is_dry_run })
   }
   let signal: AbortSignal | undefined
   for (let rounds = 0; ; rounds += 1) {
@@ -223,8 +228,6 @@ async function performRound(
         describeCompany(number, each, { before: known[number] ?? null, after: companies[number] ?? null }),
       ),
       ...describeGaps(answers.flatMap(({ gaps }) => gaps)),
-      ...describeMissing(missing),
-      ...describeWithoutRecord(added.filter((number) => !missing.has(number) && companies[number] === null)),
     ],
     changed: news.size,
   }

@@ -4,7 +4,6 @@ import { lookup } from '../../../agent/operation/lookup.ts'
 import {
   describeDue,
   describeGaps,
-  describeMissing,
   describeUnreadable,
   describeWithoutRecord,
   toLines,
@@ -43,15 +42,9 @@ describe('[15.13] the report of watched companies', () => {
       GAPS.map(({ from, to }) => ({ date: from, until: to, event: 'no file of the register' })),
     ],
     [
-      'the number that no file has',
-      describeMissing(new Set(['9999999'])),
-      ['In no file of the register', '  9999999'],
-      [{ number: '9999999', event: 'in no file of the register' }],
-    ],
-    [
       'the number without a record',
-      describeWithoutRecord(['1007']),
-      ['Without a record now: removed, or with contradictory records', '  1007'],
+      describeWithoutRecord(['1007'], {}),
+      ['Without a record now: in no file, removed, or with contradictory records', '  1007'],
       [{ number: '1007', event: 'without a record now' }],
     ],
   ]
@@ -71,7 +64,18 @@ describe('[15.13] the report of watched companies', () => {
       .that.matches(/^in 10 days, at the latest /)
   })
 
+  it('has each value of the last record of a number without one now', () => {
+    const { company } = lookup.exampleAnswer('testnet')
+    const { company_number: number, legal_name: name } = company
+    const sections = describeWithoutRecord([number, '9999999'], { [number]: company })
+    expect(toLines(sections).slice(1)).to.deep.equal([`  ${number}, 9999999`])
+    const rows = cellsOf(sections)
+    expect(rows.at(-1)).to.deep.equal({ number: '9999999', event: 'without a record now' })
+    const event = 'without a record now'
+    expect(rows).to.deep.include({ number, name, event, field: 'status', before: company.status })
+  })
+
   it('has no section without items', () => {
-    expect([...describeUnreadable([]), ...describeGaps([]), ...describeWithoutRecord([])]).to.deep.equal([])
+    expect([...describeUnreadable([]), ...describeGaps([]), ...describeWithoutRecord([], {})]).to.deep.equal([])
   })
 })

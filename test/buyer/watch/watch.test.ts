@@ -121,4 +121,34 @@ describe('client watch of two companies', () => {
     expect(await run()).to.deep.equal([3, true, 2])
     expect(await run()).to.deep.equal([0, false, 0])
   })
+
+  it('[15.13] lists the numbers without a record in every run, in the output, the report and --json', async () => {
+    const directory = await makeTemporaryDirectory()
+    const path = (name: string) => join(directory, name)
+    await writeFile(path('buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+    await writeFile(path('list.csv'), 'Number\n1008\n9999999\n')
+    const client = ['client', '--url', watched.service.url, '--key-file', path('buyer.key')]
+    const files = [
+      path('list.csv'),
+      '--column',
+      'Number',
+      '--state',
+      path('state.json'),
+      '--report',
+      path('report.csv'),
+    ]
+    const run = async (...more: string[]) => {
+      const { text } = await runCommand([...client, 'watch', ...files, '--max-total', '1.00', '--yes', ...more])
+      const report = (await readFile(path('report.csv'), 'utf8')).split('\n')
+      expect(report).to.include('9999999,,,"without a record now",,,,,,')
+      return text
+    }
+    const heading = 'Without a record now: in no file, removed, or with contradictory records'
+    for (const paid of ['0.002', '0.00'])
+      expect((await run()).split('\n')).to.include.members([heading, '  9999999', `Paid: ${paid} USDC.`])
+    const { sections } = JSON.parse(await run('--json')) as { sections: object[] }
+    expect(sections).to.deep.equal([
+      { heading, lines: ['9999999'], rows: [{ number: '9999999', event: 'without a record now' }] },
+    ])
+  })
 })
