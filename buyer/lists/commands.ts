@@ -103,7 +103,7 @@ export function addLists(parent: Command, client: Client): void {
     .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
   addTableOptions(watchCommand)
     .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
-    .requiredOption('--max-total <usdc>', 'pay at most this in a run', parseAmount)
+    .option('--max-total <usdc>', 'pay at most this in a run; required without --dry-run', parseAmount)
   addPayOptions(watchCommand)
     .addHelpText('after', WATCH_HELP)
     .action((file: string, options: WatchOptions, command: Command) => watch(command, client, file, options))
@@ -158,10 +158,11 @@ interface WatchOptions extends ListOptions {
   column?: string
   state: string
   report?: string
-  maxTotal: number
 }
 
 async function watch(command: Command, client: Client, file: string, options: WatchOptions): Promise<void> {
+  if (options.maxTotal === undefined && !options.dryRun)
+    refuse(command, "required option '--max-total <usdc>' not specified")
   const { watch: run } = await import('../watch/watch.ts')
   const { column, state: stateFile, report: reportFile, maxTotal: totalMax } = options
   const written = { '--state': stateFile, '--report': reportFile }

@@ -115,7 +115,7 @@ export async function readListInput(command: Command, client: Client, given: Giv
   const { file, options } = given
   await requireFiles(command, given)
   const { a2a, newPayment, keyFile, ...service } = await readTarget(command, client, 'url', 'keyFile')
-  if (service.mode === 'mainnet' && options.maxTotal === undefined)
+  if (service.mode === 'mainnet' && options.maxTotal === undefined && !options.dryRun)
     refuse(command, "option '--max-total' is required on mainnet")
   if (a2a) refuse(command, "option '--a2a' cannot be used with a list")
   if (newPayment) refuse(command, "option '--new-payment' cannot be used with a list")

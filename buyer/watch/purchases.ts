@@ -19,8 +19,8 @@ import type { Records, Round } from './state.ts'
 interface PurchasesOptions extends ListBuyerOptions {
   folder: string
   runtime: ListBuyerOptions['runtime'] & Parameters<typeof showProgress>[0]
-  /** Micro-USDC for all purchases, those that an interrupted run has made included. */
-  totalMax: number
+  /** Micro-USDC for all purchases, those of an interrupted run included. Undefined without a limit. */
+  totalMax: number | undefined
 }
 
 interface BuyOptions {
@@ -35,7 +35,7 @@ export type Purchases = ReturnType<typeof createPurchases>
 
 export function createPurchases(options: PurchasesOptions) {
   const { baseUrl, mode, runtime } = options
-  let left = options.totalMax
+  let left = options.totalMax ?? Infinity
   const buyOne = openListBuyer(options)
   const show = showProgress(runtime)
 

@@ -43,8 +43,8 @@ interface WatchOptions extends ListInput {
   column: string | undefined
   stateFile: string
   reportFile: string | undefined
-  /** Micro-USDC for this run. */
-  totalMax: number
+  /** Micro-USDC for this run. Only a dry run can have none. */
+  totalMax: number | undefined
 }
 
 /**
@@ -179,9 +179,10 @@ async function approve(
   least: number,
 ): Promise<boolean> {
   const network = DEPLOYMENTS[mode].network
+  const limit = totalMax === undefined ? '' : `, in all at most ${showUsdc(totalMax)}`
   print(
     `${showUsdc(least)} USDC will be paid on ${network}, less for numbers that no company has, and more for records that ` +
-      `changed, in all at most ${showUsdc(totalMax)}.`,
+      `changed${limit}.`,
   )
   if (isDryRun) return false
   if (isConfirmed || (await confirm('Continue?'))) return true

@@ -151,4 +151,28 @@ describe('client watch of two companies', () => {
       { heading, lines: ['9999999'], rows: [{ number: '9999999', event: 'without a record now' }] },
     ])
   })
+
+  for (const mode of ['testnet', 'mainnet'])
+    it(`[15.13] says the price on ${mode} without --max-total, which only a purchase requires`, async () => {
+      const directory = await makeTemporaryDirectory()
+      await writeFile(join(directory, 'buyer.key'), watched.service.buyerKey, { mode: 0o600 })
+      await writeFile(join(directory, 'list.csv'), 'Number\n1001\n')
+      const client = [
+        'client',
+        '--url',
+        watched.service.url,
+        '--mode',
+        mode,
+        '--key-file',
+        join(directory, 'buyer.key'),
+      ]
+      const state = ['--state', join(directory, 'state.json')]
+      const watch = [...client, 'watch', join(directory, 'list.csv'), '--column', 'Number', ...state]
+      const { code, text, stderr } = await runCommand([...watch, '--dry-run'])
+      expect([code, stderr]).to.deep.equal([0, ''])
+      expect(text).to.match(/^0\.\d+ USDC will be paid on .*, and more for records that changed\.$/)
+      const refused = await runCommand([...watch, '--yes'])
+      expect(refused.code).to.equal(2)
+      expect(refused.stderr).to.contain("required option '--max-total <usdc>' not specified")
+    })
 })
