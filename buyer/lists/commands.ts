@@ -34,9 +34,9 @@ Example:
   reconcile suppliers.csv --review review.csv --max-total 50.00`
 
 const WATCH_HELP = `
-The first run buys the record of each company and keeps it in STATE. Each later run asks for the id of the snapshot, which
-is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100 companies for a
-payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
+The first run buys the changes and the record of each company, and keeps them in STATE. Each later run asks for the id of
+the snapshot, which is free. It buys nothing if it is that of the last run; otherwise it buys the changes since then, 100
+companies for a payment, and the records that changed. The exit status is 3 if something changed, and 0 if nothing did.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. STATE and the folder STATE.purchases
 belong together.
