@@ -80,7 +80,9 @@ export async function serve(
     process.exit()
   }
   const signature_recovery = keyRecovery.kind
-  const lookup = `npm run --silent client -- lookup 00000000 --url ${service.baseUrl}`
+  const { DATA_DIR } = environment
+  const prefix = DATA_DIR === undefined ? '' : `DATA_DIR=${quoteForShell(DATA_DIR)} `
+  const lookup = `${prefix}npm run --silent client -- lookup 00000000 --url ${service.baseUrl}`
   const next = lines.length > 0 ? lookup : undefined
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery, next }, 'ready')
   for (const line of lines) print(line)
@@ -96,6 +98,9 @@ export async function serve(
   waitEnd.abort()
   await service.stop()
 }
+
+const quoteForShell = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /**
  * Resolves at the signal after the first one. `listen` is called while that one is handled, because a signal without a

@@ -24,7 +24,7 @@ let environment: Record<string, string>
 let children: Child[]
 
 async function createDirectory(): Promise<void> {
-  directory = await mkdtemp(join(tmpdir(), 'main-'))
+  directory = await mkdtemp(join(tmpdir(), 'main and more-'))
   environment = { DATA_DIR: directory, RPC_URL: await testChainUrl(), PORT: '0', LOG_LEVEL: 'info' }
   children = []
 }
@@ -72,7 +72,7 @@ describe('the command serve', () => {
   it('[14.3, 14.4] logs JSON lines on stderr, with the command that buys next, and exits with 0 after SIGINT', () => {
     const lines = first.stderr().trim().split('\n')
     const logged = lines.map((line) => JSON.parse(line) as { msg: string; next?: string })
-    const next = `npm run --silent client -- lookup 00000000 --url ${url}`
+    const next = `DATA_DIR='${directory}' npm run --silent client -- lookup 00000000 --url ${url}`
     expect(logged.map(({ msg, next: command }) => [msg, command])).to.deep.equal([
       ['ready', next],
       ['stopping', undefined],
