@@ -25,7 +25,9 @@ export function showProgress({ showStatus, now }: Pick<CommandContext, 'showStat
     const full = Math.floor(BAR_CHARACTERS * share)
     const bar = `[${'#'.repeat(full)}${'-'.repeat(BAR_CHARACTERS - full)}]`
     showStatus(
-      [`${phase} ${bar} ${percent} %`, `${rows} rows`, left > 0 && `about ${time} left`].filter(Boolean).join(', '),
+      [`${phase} ${bar} ${percent} %`, `${rows} ${rows === 1 ? 'row' : 'rows'}`, left > 0 && `about ${time} left`]
+        .filter(Boolean)
+        .join(', '),
     )
   }
 }

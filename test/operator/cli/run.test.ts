@@ -121,12 +121,12 @@ describe('the progress of a command', () => {
       show({ phase: 'list', rows: 100 * share, share })
       seconds += 100
     }
-    show({ phase: 'hash', rows: 7, share: 0.25 })
+    show({ phase: 'hash', rows: 1, share: 0.25 })
     expect(lines).to.deep.equal([
       'list [##########----------] 50 %, 50 rows',
       'list [###############-----] 75 %, 75 rows, about 2 min left',
       'list [####################] 100 %, 100 rows',
-      'hash [#####---------------] 25 %, 7 rows',
+      'hash [#####---------------] 25 %, 1 row',
     ])
   })
 })
