@@ -16,7 +16,7 @@ import {
   type Candidate,
 } from '../operation/result.ts'
 import { refused } from '../operation/outcome.ts'
-import type { Refusal } from '../operation/refusal.ts'
+import { NEXT_OF_CASE, type Refusal } from '../operation/refusal.ts'
 import { matchOf, type resolve, type ResolveResponse } from '../operation/resolve.ts'
 import type { search } from '../operation/search.ts'
 import {
@@ -51,7 +51,10 @@ function lastFile(number: string, { journal }: AnswerContext): Pick<Refusal, 'de
     ifReadable(() => {
       for (const { entry, lastSeen } of journal().versions(number))
         if (typeof entry === 'object' && lastSeen)
-          return { detail: `the last recorded file with it is of ${lastSeen.date}`, next: 'history' as const }
+          return {
+            detail: `the last recorded file with it is of ${lastSeen.date}`,
+            next: NEXT_OF_CASE.company_not_found,
+          }
       return undefined
     }) ?? {}
   )

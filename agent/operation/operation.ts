@@ -3,7 +3,7 @@
  * definitions. agent/answer computes the answers.
  */
 import type { z } from 'zod'
-import type { Refusal, RefusalCode } from './refusal.ts'
+import { NEXT_OF_CASE, type Refusal, type RefusalCode } from './refusal.ts'
 
 /** An operation in canonical form: defaults filled in, absent members absent. */
 export interface Operation<Definition = OperationDefinition> {
@@ -198,7 +198,7 @@ export function inputRefusal(
   if (field === null) return { code: inputFault, detail: rule, ...(unknown !== undefined && { field: unknown }) }
   const code = memberFaults[field] ?? inputFault
   // A name in place of a number.
-  const next = isText && field === 'company_number' ? { next: 'search' as const } : {}
+  const next = isText && field === 'company_number' ? { next: NEXT_OF_CASE.invalid_company_number } : {}
   return { code, detail: `${field} ${rule}`, field: field.replace(/:$/, ''), ...next }
 }
 

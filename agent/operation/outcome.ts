@@ -1,5 +1,5 @@
 /** The outcome of a paid request: an answer, or a refusal with or without a quote. */
-import type { Refusal } from './refusal.ts'
+import { NEXT_OF_CASE, type Refusal } from './refusal.ts'
 
 export interface Quote {
   /** The `PAYMENT-REQUIRED` header. */
@@ -92,7 +92,7 @@ export const refusedPayment = (
   kind: 'payment_refused',
   refusal: {
     code,
-    ...(reason === 'insufficient_funds' && { next: 'add_funds' }),
+    ...(reason === 'insufficient_funds' && { next: NEXT_OF_CASE.payment_rejected }),
     ...(FIELDS[reason] !== undefined && { field: FIELDS[reason] }),
     ...more,
   },

@@ -156,13 +156,23 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
+/** What is next where the case says more than the code. */
+export const NEXT_OF_CASE = {
+  /** Of a name in place of the number. */
+  invalid_company_number: 'search',
+  /** Of a number that an earlier file has. */
+  company_not_found: 'history',
+  /** Of a payer with too little money. */
+  payment_rejected: 'add_funds',
+} as const satisfies Partial<Record<RefusalCode, Next>>
+
 /** Errors before a request is routed (contract 7.3). Every route can answer them. */
 export const WIRE_CODES = ['malformed_request', 'request_timeout', 'headers_too_large'] as const
 
 export interface Refusal {
   code: RefusalCode
   /** Replaces what the code's definition says is next. */
-  next?: Next
+  next?: (typeof NEXT_OF_CASE)[keyof typeof NEXT_OF_CASE]
   /** The member of the input, or of the payment, that is at fault. */
   field?: string | undefined
   /** Why a payment is refused, as in the quote. */

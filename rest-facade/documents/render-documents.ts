@@ -3,7 +3,7 @@
  * They name the licence of the current dataset and, on mainnet, one of its companies as an example.
  */
 import { MCP_ERRORS } from '../../agent/transport/mcp/protocol-error.ts'
-import { NEXT, REFUSALS, UNCLEAR_STATUSES } from '../../agent/operation/refusal.ts'
+import { NEXT, NEXT_OF_CASE, REFUSALS, type Next, UNCLEAR_STATUSES } from '../../agent/operation/refusal.ts'
 import {
   A2A_PATH,
   FREE_PATHS,
@@ -268,12 +268,14 @@ function listFields(definition: OperationDefinition): string {
 
 /** Codes with the same status, charge and next step share a row. */
 function groupErrors(): (string | number)[][] {
-  const rows = new Map<string, { each: (typeof REFUSALS)[keyof typeof REFUSALS]; codes: string[] }>()
+  const ofCase: Partial<Record<string, Next>> = NEXT_OF_CASE
+  const rows = new Map<string, { status: number; cells: string[]; codes: string[] }>()
   for (const [code, each] of Object.entries(REFUSALS)) {
-    const key = JSON.stringify([each.status, each.charged, each.next])
-    rows.set(key, { each, codes: [...(rows.get(key)?.codes ?? []), code] })
+    const cells = [each.charged, [each.next, ofCase[code] ?? []].flat().join(' or ')]
+    const key = [each.status, ...cells].join()
+    rows.set(key, { status: each.status, cells, codes: [...(rows.get(key)?.codes ?? []), code] })
   }
-  return Array.from(rows.values(), ({ each, codes }) => [each.status, codes.join(', '), each.charged, each.next])
+  return Array.from(rows.values(), ({ status, cells, codes }) => [status, codes.join(', '), ...cells])
 }
 
 const NEXT_LINES = Object.entries(NEXT).map(([code, sentence]) => `- \`${code}\`: ${sentence}`)

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { HOUR_MS } from '../../base/day.ts'
 import { CALL_MS_MAX } from '../../agent/settlement/rpc/time-limits.ts'
-import { isDataError, NEXT, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { isDataError, NEXT, NEXT_OF_CASE, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { ANY_ROUTE } from '../../rest-facade/documents/description.ts'
@@ -219,11 +219,8 @@ const REASONS: Partial<Record<RefusalCode, string>> = {
   payment_rejected: 'insufficient_funds',
   payment_failed: 'settlement_refused',
 }
-/** What is next, where the case says more than the code. */
-const NEXT_OF: Partial<Record<RefusalCode, string>> = {
-  invalid_company_number: 'search',
-  payment_rejected: 'add_funds',
-}
+/** What is next, where the case says more than the code. These cases have no file with the number. */
+const NEXT_OF: Partial<Record<RefusalCode, string>> = { ...NEXT_OF_CASE, company_not_found: 'exact_number' }
 
 /** The members that a client acts on. */
 function expectAdvice(reply: RawReply, code: RefusalCode, sells = ''): void {
