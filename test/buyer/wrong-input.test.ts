@@ -133,4 +133,9 @@ describe('wrong input of the commands that buy', () => {
       expect(error.code).to.match(/^[a-z_]+$/)
       expect(error.message).to.match(/^[^\n]{10,}$/)
     })
+
+  it('says how to learn which days are covered', async () => {
+    const { stderr } = await run(['as-of', '1001', '2010-01-01'])
+    expect(stderr).to.contain('Ask for a day that is covered: the command history says since when, and so does')
+  })
 })
