@@ -287,8 +287,8 @@ async function approve(
   print(left === 0 ? 'No new payment is needed.' : most)
   if (open > 0)
     print(
-      `Besides, open payments of ${showUsdc(committed - paidAmount(purchased.all))} USDC, which an earlier run has ` +
-        'confirmed, are sent again. No others are signed for their rows.',
+      `Besides, open payments of ${showUsdc(committed - paidAmount(purchased.all))} USDC, to which you agreed in an ` +
+        'earlier run, are sent again. No others are signed for their rows.',
     )
   if (isBatched)
     print(

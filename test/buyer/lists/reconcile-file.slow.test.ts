@@ -564,7 +564,7 @@ describe('[15.11] the command client reconcile', function () {
     expect(again.code).to.equal(6)
     expect(again.text).to.contain('0 paid, 1 open, 0 to pay.\nNo new payment is needed.')
     expect(again.text).to.contain(
-      'Besides, open payments of 0.002 USDC, which an earlier run has confirmed, are sent again.',
+      'Besides, open payments of 0.002 USDC, to which you agreed in an earlier run, are sent again.',
     )
     await expirePayments(emptyKey)
     const asked = await run(['--column', 'name'])
