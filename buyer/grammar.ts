@@ -8,3 +8,6 @@ export const counted = (count: number, noun: string, nouns?: string): string => 
 
 /** With one full stop, also after a heading such as `CRO No.`. */
 export const toSentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`)
+
+/** With a capital letter at its beginning. */
+export const toHead = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

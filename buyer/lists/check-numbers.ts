@@ -3,12 +3,13 @@
  * Runs in browsers too.
  */
 import type { Operation } from '../../agent/operation/operation.ts'
+import { toHead } from '../grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { Plan, PlannedRow } from './plan.ts'
 import { rowKey } from './purchased-rows.ts'
 import { isNumbered, isUnknownNumber, type RowResult } from './rows.ts'
 
-/** The headings of the columns that can be wrong. */
+/** The columns that can be wrong, such as `the column CRO` or `column 2`. */
 export interface JudgedColumns {
   number: string
   name: string
@@ -22,7 +23,7 @@ export class NumberColumnError extends TableError {
       ...(other > 0 ? [`${other} have the number of a company with another name`] : []),
     ]
     super(
-      `The column ${number} has perhaps no company numbers, or the column ${name} no company names: ` +
+      `${toHead(number)} has perhaps no company numbers, or ${name} no company names: ` +
         `of ${judged} rows, ${counts.join(', and ')}`,
       { argument: 'column' },
     )

@@ -1,7 +1,7 @@
 /** Opens the list of `reconcile`: which columns it is read by, and what another choice than before buys again. */
 import type { CommandContext } from '../../agent/command-line/context.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
-import { counted, toSentence } from '../grammar.ts'
+import { counted, toHead, toSentence } from '../grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { JudgedColumns } from './check-numbers.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
@@ -11,12 +11,12 @@ import { describeSheet, LEFT_OUT, readList, type List, type ReadListOptions } fr
 import type { Plan } from './plan.ts'
 import {
   correctColumns,
+  describeColumn,
   describeColumns,
   findUnreadNumbers,
   nameColumns,
   NO_COLUMNS,
   proposeColumns,
-  titleOf,
 } from './propose-columns.ts'
 import { rowKey } from './purchased-rows.ts'
 import type { RowCells } from './rows.ts'
@@ -31,7 +31,7 @@ export interface OpenedList {
   isKept: boolean
   /** The list by other columns, which an earlier run has kept. */
   former: List | undefined
-  /** The headings of the columns of numbers and names, if numbers are read. */
+  /** The columns of numbers and names, if numbers are read. */
   titles: JudgedColumns | undefined
   /** Whether a person has named the column of the numbers. */
   isNumberNamed: boolean
@@ -57,7 +57,7 @@ export function openList(
   const unread = before || named.has('company_number') ? undefined : findUnreadNumbers(columns, place)
   if (unread !== undefined)
     print(
-      `The column ${titleOf(unread, header)} is not read. If it has company numbers, add --number-column ${unread}.`,
+      `${toHead(describeColumn(unread, header))} is not read. If it has company numbers, add --number-column ${unread}.`,
     )
   const list = readList(table, { columns, headerRow })
   describeSheet(table, list.hidden, 'Add --hidden-rows to buy them too.').forEach(print)
@@ -75,7 +75,8 @@ export function openList(
     kept,
     isKept: isSame && before?.is_number_named === isNumberNamed,
     former: before && !isSame ? readFormer(table, before, headerRow) : undefined,
-    titles: number === undefined ? undefined : { number: titleOf(number, header), name: titleOf(name, header) },
+    titles:
+      number === undefined ? undefined : { number: describeColumn(number, header), name: describeColumn(name, header) },
     isNumberNamed,
   }
 }
@@ -129,8 +130,7 @@ function warnOfNumbers(print: CommandContext['print'], columns: ColumnNames<keyo
     ({ operation }) => operation && !Object.hasOwn(operation.input as object, 'company_number'),
   )
   if (without.length * 2 <= named.length) return
-  const title = titleOf(column, list.header)
   const rows = `${without.length} of ${counted(named.length, 'row has', 'rows have')}`
-  print(toSentence(`${rows} no usable number in the column ${title}`))
+  print(toSentence(`${rows} no usable number in ${describeColumn(column, list.header)}`))
   print('They are resolved by their names. The column "why" says what was not read.')
 }

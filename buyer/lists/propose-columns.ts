@@ -205,13 +205,19 @@ export function nameColumns(columns: ColumnNames<Field>, header: readonly Cell[]
 /** Characters of a header that is shown. */
 const TITLE_MAX = 40
 
-export const titleOf = (column: ColumnName | undefined, header: readonly Cell[] = []): string =>
-  toName(header[Number(column) - 1] ?? '').slice(0, TITLE_MAX) || `column ${column}`
+const headingOf = (column: ColumnName | undefined, header: readonly Cell[] = []): string =>
+  toName(header[Number(column) - 1] ?? '').slice(0, TITLE_MAX)
+
+/** As a sentence has it: `the column Company ID`, or `column 2` without a heading. */
+export function describeColumn(column: ColumnName | undefined, header?: readonly Cell[]): string {
+  const heading = headingOf(column, header)
+  return heading === '' ? `column ${column}` : `the column ${heading}`
+}
 
 /** `name = Supplier, address = Addr 1 + Town`. */
 export function describeColumns(columns: ColumnNames<Field>, header?: readonly Cell[]): string {
   const shown = FIELDS.flatMap((field) => {
-    const titles = namesOf(columns[field]).map((column) => titleOf(column, header))
+    const titles = namesOf(columns[field]).map((column) => headingOf(column, header) || `column ${column}`)
     return titles.length > 0 ? [`${field} = ${titles.join(' + ')}`] : []
   })
   return shown.join(', ')

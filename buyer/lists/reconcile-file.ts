@@ -122,9 +122,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
       `${counted(needed.length, 'row needs', 'rows need')} a person: write the numbers into ${review}, and run the same command again.`,
     )
   if (found.unknown > 0 && opened.titles)
-    print(
-      `${counted(found.unknown, 'row has', 'rows have')} a number in the column ${opened.titles.number} that no company has.`,
-    )
+    print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.titles.number} that no company has.`)
   if (found.chosenUnknown > 0)
     print(`${counted(found.chosenUnknown, 'row has', 'rows have')} a chosen_number that no company has.`)
   if (found.unasked > 0) print(`The same command asks ${found.unasked} of them by their names.`)

@@ -16,7 +16,8 @@ import { create, details, link, paragraph, table, type Content } from './element
 import { askForEvidence } from './evidence.ts'
 import { urlOf } from './question.ts'
 import { showRecord, showSource, statusOf, type Provenance } from './record.ts'
-import { plural, showDay, toHead, toWords } from './words.ts'
+import { toHead } from '../grammar.ts'
+import { plural, showDay, toWords } from './words.ts'
 
 /**
  * The library of the buyer has checked that the answer has the form of the operation.

@@ -27,8 +27,6 @@ export const receiptNumber = (nonce: string): string =>
     .toUpperCase()
     .replaceAll(/(?<=^(?:.{4})+)(?=.)/g, '-')
 
-export const toHead = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
 export const shorten = (text: string): string => `${text.slice(0, 8)}…${text.slice(-6)}`
 
 /** A day that is a whole value, or the end of one. */

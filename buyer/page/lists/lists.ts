@@ -6,7 +6,7 @@ import { namesOf } from '../../lists/columns.ts'
 import { proposeHeader } from '../../lists/header.ts'
 import { readList, type List } from '../../lists/list.ts'
 import type { Plan } from '../../lists/plan.ts'
-import { proposeColumns } from '../../lists/propose-columns.ts'
+import { describeColumn, proposeColumns } from '../../lists/propose-columns.ts'
 import { pastedSeparator } from '../../lists/typed-lines.ts'
 import { parseTable, type Table } from '../../table/read-table.ts'
 import { TableError } from '../../table/table-error.ts'
@@ -31,16 +31,7 @@ import {
   type Ended,
 } from './buying.ts'
 import { createListView, RECEIPT, type ListView } from './list-view.ts'
-import {
-  askHeader,
-  chooseEncoding,
-  preview,
-  ROWS_MAX,
-  showTooLong,
-  titlesOf,
-  TYPED_NAME,
-  type Given,
-} from './preview.ts'
+import { askHeader, chooseEncoding, preview, ROWS_MAX, showTooLong, TYPED_NAME, type Given } from './preview.ts'
 import type { JudgedColumns } from '../../lists/check-numbers.ts'
 import { findRecord, type ListedRecord } from './state.ts'
 import { listId, readFileOf, storeList, updateList } from './change-list.ts'
@@ -180,11 +171,11 @@ function buyNew(chosen: Chosen, table: Table, list: List, plan: Plan): Promise<v
   })
 }
 
-/** The titles of the columns of numbers and names, if both are read. */
+/** The columns of numbers and names, if both are read. */
 function judgedColumnsOf(list: List, { columns }: Pick<StoredList, 'columns'>): JudgedColumns | undefined {
   const [number, name] = [columns.company_number, columns.name].map((each) => {
     const [column] = namesOf(each)
-    return column === undefined ? undefined : titlesOf(list)[Number(column) - 1]
+    return column === undefined ? undefined : describeColumn(column, list.header)
   })
   return number === undefined || name === undefined ? undefined : { number, name }
 }

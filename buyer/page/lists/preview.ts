@@ -1,5 +1,5 @@
 /** A list before its purchase: its columns, its faults, its price, and how often the wallet asks. */
-import { toSentence } from '../../grammar.ts'
+import { toHead, toSentence } from '../../grammar.ts'
 import { isBlank, toText } from '../../table/cell.ts'
 import { ENCODINGS } from '../../table/decode-text.ts'
 import type { ReadOptions, Table } from '../../table/read-table.ts'
@@ -12,7 +12,7 @@ import type { RowCells } from '../../lists/rows.ts'
 import { copyButton, create, paragraph, table } from '../elements.ts'
 import { account, baseUrl, mode } from '../question.ts'
 import { withdraw } from '../view.ts'
-import { plural, toHead, toWords, usdc, withoutTechnical } from '../words.ts'
+import { plural, toWords, usdc, withoutTechnical } from '../words.ts'
 import { offer, offerNothing } from './button.ts'
 import { reconcileCommand } from './reconcile-command.ts'
 
@@ -36,7 +36,7 @@ export type ReadAgain = (given: Given) => void
 const numbered = (noun: string, length: number) => Array.from({ length }, (_, at) => `${noun} ${at + 1}`)
 
 /** The columns by their headers or numbers. */
-export const titlesOf = ({ header, width }: List): string[] => header?.map(toText) ?? numbered('Column', width)
+const titlesOf = ({ header, width }: List): string[] => header?.map(toText) ?? numbered('Column', width)
 
 interface Previewed {
   given: Given

@@ -9,7 +9,7 @@ import { rowKey, type RowPurchase } from '../../../buyer/lists/purchased-rows.ts
 import { askByName, withoutNumber, type RowResult } from '../../../buyer/lists/rows.ts'
 import { parseTable } from '../../../buyer/table/read-table.ts'
 
-const COLUMNS = { number: 'CRO', name: 'Contact' }
+const COLUMNS = { number: 'the column CRO', name: 'column 2' }
 const baseUrl = 'http://127.0.0.1:4021'
 const UNKNOWN: RowResult = { kind: 'refused', code: 'company_not_found' }
 const answer = resolve.exampleAnswer('testnet')
@@ -96,13 +96,13 @@ describe('[15.15] the numbers of the first payments', () => {
     expect(await check('UURRU', 1, choose)).to.deep.equal(['URR', 'goes on'])
   })
 
-  it('are counted in the error, which names both columns', async () => {
+  it('are counted in the error, which begins with the columns', async () => {
     const { rows, purchased } = await planOf('UOO', 4)
     const results = [UNKNOWN, OTHER, OTHER]
     const buyRow = async (row: PlannedRow) => results[row.listed.at - 2]!
     const error = await checkNumbers({ rows, purchased }, buyRow, { columns: COLUMNS, baseUrl }).catch(String)
     expect(error).to.equal(
-      'Error: The column CRO has perhaps no company numbers, or the column Contact no company names: of 3 rows, 1 have a number that no company has, and 2 have the number of a company with another name',
+      'Error: The column CRO has perhaps no company numbers, or column 2 no company names: of 3 rows, 1 have a number that no company has, and 2 have the number of a company with another name',
     )
   })
 })

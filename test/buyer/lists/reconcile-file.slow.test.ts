@@ -463,6 +463,12 @@ describe('[15.11] the command client reconcile', function () {
       expect((await run(['--dry-run', '--number-column', '2'])).text).not.to.contain('not read')
       expect((await run(['--dry-run', '--number-column', 'none'])).text).not.to.contain('not read')
     })
+      await writeFile(file, 'Plain Fixture Ltd,73848\nTwin Fixture Ltd,10040\n')
+      const untitled = await run(['--dry-run', '--no-header'])
+      expect(untitled.lines).to.include('Column 2 is not read. If it has company numbers, add --number-column 2.')
+      await writeFile(file, 'Plain Fixture Ltd,IE6388047V\n')
+      const unusable = await run(['--dry-run', '--no-header', '--number-column', '2'])
+      expect(unusable.lines).to.include('1 of 1 row has no usable number in column 2.')
 
     it('[15.14] for a text in a doubtful encoding, with exit status 2, unless a person accepts it or names another', async () => {
       await writeFile(file, Buffer.from('name\nCaf\x82 Sol\n', 'latin1'))
