@@ -113,14 +113,15 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     print(paid)
     throw early
   }
-  const needed = [...found.review.values()]
-  if (review !== undefined && !choices) await writeReview(review, needed, list.format)
+  if (review !== undefined && !choices) await writeReview(review, [...found.review.values()], list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
-  print(`${counted(list.rows.length, 'row')} in ${out}: ${counts}`)
-  if (review !== undefined && !choices && needed.length > 0)
-    print(
-      `${counted(needed.length, 'row needs', 'rows need')} a person: write the numbers into ${review}, and run the same command again.`,
-    )
+  print(`${counted(list.rows.length, 'row')}${out === STREAM ? '' : ` in ${out}`}: ${counts}`)
+  const waiting = [...found.review.keys()].filter((key) => !choices?.has(key)).length
+  const need = choices
+    ? counted(waiting, 'row still needs', 'rows still need')
+    : counted(waiting, 'row needs', 'rows need')
+  if (review !== undefined && waiting > 0)
+    print(`${need} a person: write the numbers into ${review}, and run the same command again.`)
   if (found.unknown > 0 && opened.titles)
     print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.titles.number} that no company has.`)
   if (found.chosenUnknown > 0)
