@@ -125,7 +125,7 @@ export const rankingMembers = {
 }
 
 /** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 1.4). */
-export const MATCHING_VERSION = 'ie-names-7'
+export const MATCHING_VERSION = 'ie-names-8'
 
 /** In every answer with candidates, like the version. The page explains the values (docs/served/api.md). */
 export const SCORE_DEFINITION =

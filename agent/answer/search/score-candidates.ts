@@ -56,19 +56,19 @@ export function scoreCandidates(
       best = [...best, score].toSorted((one, other) => other - one).slice(0, CANDIDATES_MAX)
     search.scored.add(position)
   }
-  const dissolved = register.names.statuses.map((status) => Number(isDissolvedStatus(status)))
-  const rank = (position: number) => dissolved[register.names.statusOf(position)]!
+  const ranks = register.names.statuses.map((status) => Number(isDissolvedStatus(status)))
+  const rankOf = (position: number) => ranks[register.names.statusOf(position)]!
   found.sort(
     (one, other) =>
-      other.score - one.score || rank(one.position) - rank(other.position) || one.position - other.position,
+      other.score - one.score || rankOf(one.position) - rankOf(other.position) || one.position - other.position,
   )
-  // Where no evidence distinguishes records, all later names rank behind a company that is not dissolved.
-  let ranked = 0
+  /** The companies added that no later name can outrank: without evidence, those that are not dissolved. */
+  let settled = 0
   for (const { position, similarity } of found) {
-    if (ranked === CANDIDATES_MAX || !top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
+    if (settled === CANDIDATES_MAX || !top.canEnter(highestScore(search, similarity)) || !budgets.records.take(1)) break
     const company = readCompany(register, position)
     top.add(buildCandidate(company, query, { matchType: 'fuzzy_name', similarity }))
-    if (!hasEvidence(query) && !isDissolved(company)) ranked += 1
+    if (!hasEvidence(query) && !isDissolved(company)) settled += 1
   }
   return pool.excludedBound > 0 && top.canEnter(highestScore(search, highestOf(pool.excludedBound)))
 }
