@@ -19,8 +19,6 @@ export const FAUCET = 'Test USDC of Base Sepolia: https://faucet.circle.com.'
 /** Of a refused payment whose charge only the chain shows. */
 const CHARGED = 'The chain shows the charge. Run the same command again: the same payment is sent for the answer.'
 
-const COVERED = 'Ask for a day that is covered: the command history says since when, and so does /api/v1/meta.'
-
 const KEEP = 'Keep the file, and contact the operator.'
 
 /** What a user of the commands does next. Without an entry the outcome says it. */
@@ -124,7 +122,6 @@ function describeRefusal(answer: ServiceAnswer, payment: ReturnType<typeof parse
  */
 function adviceOf({ status, code }: ServiceAnswer, saved: Purchase | undefined): string | undefined {
   if (code === undefined || status === 402 || code === 'payment_already_settled') return undefined
-  if (code === 'date_not_covered') return COVERED
   const asked = saved && requestedOperation(saved.request, [resolve])
   return code === 'company_not_found' && asked ? 'Correct the number, or leave it out.' : REFUSALS[code].advice
 }

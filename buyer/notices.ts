@@ -1,5 +1,5 @@
 /** What a reader of a record should notice first. Runs in browsers too. */
-import { counted } from './grammar.ts'
+import { counted } from '../base/grammar.ts'
 import { filingStatus } from '../agent/operation/filing-status.ts'
 import { DAY_MS } from '../base/day.ts'
 import { isDissolved, type Company } from '../store/dataset/company.ts'

@@ -1,4 +1,5 @@
 /** How far a long command is: a bar with the rows and the remaining time. */
+import { counted } from '../../base/grammar.ts'
 import type { CommandContext } from './context.ts'
 
 const BAR_CHARACTERS = 20
@@ -25,7 +26,7 @@ export function showProgress({ showStatus, now }: Pick<CommandContext, 'showStat
     const full = Math.floor(BAR_CHARACTERS * share)
     const bar = `[${'#'.repeat(full)}${'-'.repeat(BAR_CHARACTERS - full)}]`
     showStatus(
-      [`${phase} ${bar} ${percent} %`, `${rows} ${rows === 1 ? 'row' : 'rows'}`, left > 0 && `about ${time} left`]
+      [`${phase} ${bar} ${percent} %`, counted(rows, 'row'), left > 0 && `about ${time} left`]
         .filter(Boolean)
         .join(', '),
     )

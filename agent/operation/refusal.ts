@@ -6,7 +6,7 @@ export const NEXT = {
   change_request: 'Change the request.',
   search: 'Search for the name.',
   history: 'Ask for the history of the number.',
-  covered_day: 'Ask for a day that is covered.',
+  covered_day: 'Ask for a covered day: history says since when.',
   exact_number: 'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
   newer_snapshot: 'Try again when a newer snapshot is available.',
   fewer_inputs: 'Send fewer inputs.',
@@ -156,13 +156,13 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** What is next where the case says more than the code. */
+/** The next step in a special case of a code. In all other cases it is that of the code. */
 export const NEXT_OF_CASE = {
-  /** Of a name in place of the number. */
+  /** A name in place of the number. */
   invalid_company_number: 'search',
-  /** Of a number that an earlier file has. */
+  /** An earlier file has the number. */
   company_not_found: 'history',
-  /** Of a payer with too little money. */
+  /** The payer has too little money. */
   payment_rejected: 'add_funds',
 } as const satisfies Partial<Record<RefusalCode, Next>>
 
@@ -171,7 +171,7 @@ export const WIRE_CODES = ['malformed_request', 'request_timeout', 'headers_too_
 
 export interface Refusal {
   code: RefusalCode
-  /** Replaces what the code's definition says is next. */
+  /** Instead of the next step of the code. */
   next?: (typeof NEXT_OF_CASE)[keyof typeof NEXT_OF_CASE]
   /** The member of the input, or of the payment, that is at fault. */
   field?: string | undefined

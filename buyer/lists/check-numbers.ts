@@ -3,7 +3,7 @@
  * Runs in browsers too.
  */
 import type { Operation } from '../../agent/operation/operation.ts'
-import { toHead } from '../grammar.ts'
+import { toHead } from '../../base/grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { Plan, PlannedRow } from './plan.ts'
 import { rowKey } from './purchased-rows.ts'

@@ -2,7 +2,7 @@
 import { resolve as resolvePath } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import { toSentence } from '../grammar.ts'
+import { toSentence } from '../../base/grammar.ts'
 import { readTarget, refuse, type Client } from '../target.ts'
 import { parseSeparator, parseWholeNumber, parsing } from '../arguments.ts'
 import type { Table } from '../table/read-table.ts'

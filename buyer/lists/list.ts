@@ -1,5 +1,5 @@
 /** The rows of a list and what each asks for. Runs in browsers too. */
-import { counted, toSentence } from '../grammar.ts'
+import { counted, toSentence } from '../../base/grammar.ts'
 import { isBlank, toText, type Cell } from '../table/cell.ts'
 import type { Table } from '../table/read-table.ts'
 import { TableError } from '../table/table-error.ts'

@@ -1,7 +1,7 @@
 /** Opens the list of `reconcile`: which columns it is read by, and what another choice than before buys again. */
 import type { CommandContext } from '../../agent/command-line/context.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
-import { counted, toHead, toSentence } from '../grammar.ts'
+import { counted, toHead, toSentence } from '../../base/grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { JudgedColumns } from './check-numbers.ts'
 import { namesOf, type ColumnNames } from './columns.ts'
@@ -32,7 +32,7 @@ export interface OpenedList {
   /** The list by other columns, which an earlier run has kept. */
   former: List | undefined
   /** The columns of numbers and names, if numbers are read. */
-  titles: JudgedColumns | undefined
+  judged: JudgedColumns | undefined
   /** Whether a person has named the column of the numbers. */
   isNumberNamed: boolean
 }
@@ -75,7 +75,7 @@ export function openList(
     kept,
     isKept: isSame && before?.is_number_named === isNumberNamed,
     former: before && !isSame ? readFormer(table, before, headerRow) : undefined,
-    titles:
+    judged:
       number === undefined ? undefined : { number: describeColumn(number, header), name: describeColumn(name, header) },
     isNumberNamed,
   }

@@ -1,7 +1,7 @@
 /** What the commands of lists say of the payments that have no answer. */
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showUsdc } from '../amounts.ts'
-import { counted } from '../grammar.ts'
+import { counted } from '../../base/grammar.ts'
 import type { ReadAuthorization } from '../library/authorization-state.ts'
 import { folderStorage } from '../library/folder-storage.ts'
 import { describeOutcome, exitStatusOf, knownFrom } from '../library/outcome.ts'

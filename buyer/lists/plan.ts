@@ -2,7 +2,7 @@
  * What each row of a list buys, what is paid already and what the rest costs. The plan reads the purchases, so no row
  * is paid twice if list, options or versions change. Runs in browsers too.
  */
-import { counted } from '../grammar.ts'
+import { counted } from '../../base/grammar.ts'
 import { restRequest } from '../library/purchase-request.ts'
 import { purchaseName } from '../library/open-buyer.ts'
 import { committedAmount } from '../library/purchase-state.ts'
@@ -102,19 +102,14 @@ async function planRow(listed: ListedRow, purchased: PurchasedRows, options: Pla
   const purchaseOf = (operation: Operation) => purchased.rows.get(rowKey(baseUrl, operation))
   const chosen = parsed.operation
   const own = purchaseOf(chosen)
+  const planned = { listed: asked.listed, operation: chosen, isChosen: true }
+  // The run would buy a refused number again as soon as its payment has ended, which no plan announces.
+  if (own?.state.kind === 'decided') return { ...planned, known: await readKnownResult(storage, chosen, own) }
+  const isBought = own !== undefined && own.state.kind !== 'unpaid'
   const saved = asked.operation && purchaseOf(asked.operation)
   const result =
-    asked.operation && saved && (own?.state.kind ?? 'unpaid') === 'unpaid'
-      ? await readKnownResult(storage, asked.operation, saved)
-      : undefined
-  // Otherwise the run would buy again what the plan does not announce, as soon as the refused payment has ended.
-  const refusal = own?.state.kind === 'decided' ? await readKnownResult(storage, chosen, own) : undefined
-  return {
-    listed: asked.listed,
-    operation: chosen,
-    isChosen: true,
-    known: refusal ?? (result && choose(result, number)),
-  }
+    asked.operation && saved && !isBought ? await readKnownResult(storage, asked.operation, saved) : undefined
+  return { ...planned, known: result && choose(result, number) }
 }
 
 /** Plans what the row itself asks for: its name alone if the service has refused its number. */

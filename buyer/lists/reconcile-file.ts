@@ -6,7 +6,7 @@ import { dirname, relative, resolve as resolvePath } from 'node:path'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { showProgress } from '../../agent/command-line/progress.ts'
 import { showUsdc } from '../amounts.ts'
-import { counted } from '../grammar.ts'
+import { counted } from '../../base/grammar.ts'
 import type { Cell } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
 import { formOf, STREAM } from '../table/table-name.ts'
@@ -90,7 +90,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const signal = interruptedAloud(context)
   const rows = resultRows(context, options, {
     list,
-    judgedColumns: opened.isNumberNamed ? undefined : opened.titles,
+    judgedColumns: opened.isNumberNamed ? undefined : opened.judged,
     plan,
     buy,
     found,
@@ -122,8 +122,8 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     : counted(waiting, 'row needs', 'rows need')
   if (review !== undefined && waiting > 0)
     print(`${need} a person: write the numbers into ${review}, and run the same command again.`)
-  if (found.unknown > 0 && opened.titles)
-    print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.titles.number} that no company has.`)
+  if (found.unknown > 0 && opened.judged)
+    print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.judged.number} that no company has.`)
   if (found.chosenUnknown > 0)
     print(`${counted(found.chosenUnknown, 'row has', 'rows have')} a chosen_number that no company has.`)
   if (found.unasked > 0) print(`The same command asks ${found.unasked} of them by their names.`)

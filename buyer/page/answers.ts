@@ -16,7 +16,7 @@ import { create, details, link, paragraph, table, type Content } from './element
 import { askForEvidence } from './evidence.ts'
 import { urlOf } from './question.ts'
 import { showRecord, showSource, statusOf, type Provenance } from './record.ts'
-import { toHead } from '../grammar.ts'
+import { toHead } from '../../base/grammar.ts'
 import { plural, showDay, toWords } from './words.ts'
 
 /**

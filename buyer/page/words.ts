@@ -1,5 +1,5 @@
 /** Values as a person reads them. */
-import { nounOf } from '../grammar.ts'
+import { nounOf } from '../../base/grammar.ts'
 
 const DAY = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' })
 /** Of this browser. */

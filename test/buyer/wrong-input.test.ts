@@ -136,6 +136,6 @@ describe('wrong input of the commands that buy', () => {
 
   it('says how to learn which days are covered', async () => {
     const { stderr } = await run(['as-of', '1001', '2010-01-01'])
-    expect(stderr).to.contain('Ask for a day that is covered: the command history says since when, and so does')
+    expect(stderr).to.contain('Ask for a covered day: history says since when.')
   })
 })

@@ -219,7 +219,7 @@ const REASONS: Partial<Record<RefusalCode, string>> = {
   payment_rejected: 'insufficient_funds',
   payment_failed: 'settlement_refused',
 }
-/** What is next, where the case says more than the code. These cases have no file with the number. */
+/** The next step of each case here. No earlier file has the number that no company has. */
 const NEXT_OF: Partial<Record<RefusalCode, string>> = { ...NEXT_OF_CASE, company_not_found: 'exact_number' }
 
 /** The members that a client acts on. */

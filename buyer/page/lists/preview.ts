@@ -1,5 +1,5 @@
 /** A list before its purchase: its columns, its faults, its price, and how often the wallet asks. */
-import { toHead, toSentence } from '../../grammar.ts'
+import { toHead, toSentence } from '../../../base/grammar.ts'
 import { isBlank, toText } from '../../table/cell.ts'
 import { ENCODINGS } from '../../table/decode-text.ts'
 import type { ReadOptions, Table } from '../../table/read-table.ts'

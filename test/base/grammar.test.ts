@@ -1,6 +1,6 @@
 /** The grammar of counts and of sentences that end with a heading. */
 import { expect } from 'chai'
-import { counted, toSentence } from '../../buyer/grammar.ts'
+import { counted, toSentence } from '../../base/grammar.ts'
 
 describe('the grammar of a line', () => {
   it('has one row, and several or no rows', () => {
