@@ -1,5 +1,6 @@
 /** Registers for the benchmarks, imported by the product's own import in a process of its own. */
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -49,13 +50,12 @@ export async function makeRegister(directory: string, rows: number, seed = 1) {
   return { archive, dataDirectory, cost: await runImport(archive, dataDirectory) }
 }
 
-/** Makes each register on first use. */
+/** Makes each register on first use, for all processes that have the same directory, one after the other. */
 export function sharedRegisters(directory: string): (rows: number) => Promise<ImportedRegister> {
-  const made = new Map<number, Promise<ImportedRegister>>()
-  return (rows) => {
-    const register = made.get(rows) ?? makeRegister(directory, rows)
-    made.set(rows, register)
-    return register
+  return async (rows) => {
+    const file = join(directory, `${rows}.json`)
+    if (!existsSync(file)) await writeFile(file, JSON.stringify(await makeRegister(directory, rows)))
+    return JSON.parse(await readFile(file, 'utf8')) as ImportedRegister
   }
 }
 

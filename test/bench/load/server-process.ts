@@ -82,10 +82,10 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 }
 
 /** The next IPC message. Rejects if the process exits first. */
-async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   const waiting = new AbortController()
   const { signal } = waiting
-  const exit = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A server process exited')))
+  const exit = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A child process exited')))
   exit.catch(() => undefined)
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [Message]

@@ -19,7 +19,7 @@ import {
 import { remotesEnvironment } from '../../support/remotes/server.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
-import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
+import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 import type { PerfRowId } from '../targets.ts'
 import { freePort } from '../../support/listen.ts'
 
@@ -55,8 +55,8 @@ export interface HttpBench extends AsyncDisposable {
   adminUrl: string
 }
 
-/** The service on a generated register, and bare servers with responses of the same size. */
-export async function openHttpBench({ size, directory, register, former }: PerfContext): Promise<HttpBench> {
+/** The service on a generated register, and bare servers with responses of the same size or the former release. */
+export async function openHttpBench({ size, directory, register }: PerfContext, former?: string): Promise<HttpBench> {
   const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
   const servers = new Map<string, ServerProcess>()
@@ -204,23 +204,4 @@ export function compareRounds(
   const baselines = (results.get(baseline) ?? []).map(pick)
   const ratio = median(values.map((value, round) => value / (baselines[round] ?? Number.NaN)))
   return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
-}
-
-/** The rows of the service beside the former release, if there is one: the least disturbed round of each. */
-export function compareWithFormer(
-  results: Map<string, LoadResult[]>,
-  picks: Partial<Record<PerfRowId, (result: LoadResult) => number>>,
-): PerfRow[] {
-  const formers = results.get(FORMER)
-  if (!formers) return []
-  return Object.entries(picks).map(([id, pick]) => {
-    const best = (rounds: readonly LoadResult[]) => (pick === rate ? Math.max : Math.min)(...rounds.map(pick))
-    const value = best(results.get(SERVICE) ?? [])
-    return withBaseline(id as PerfRowId, value, { name: FORMER, value: best(formers) })
-  })
-}
-
-/** The side of the former release, if there is one. */
-export function formerSide({ servers }: HttpBench): Record<string, Side> {
-  return servers.has(FORMER) ? { [FORMER]: { server: FORMER } } : {}
 }

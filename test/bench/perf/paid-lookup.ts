@@ -17,9 +17,7 @@ import { startDatabase } from '../database.ts'
 import { median } from '../statistics.ts'
 import {
   compareRounds,
-  compareWithFormer,
   cpu,
-  formerSide,
   measureRounds,
   p50,
   rate,
@@ -44,7 +42,6 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
     [SERVICE]: { server: SERVICE },
     [ON_POSTGRES]: { server: ON_POSTGRES },
     [QUOTE]: { server: SERVICE, workload: 'quote' },
-    ...formerSide(bench),
   } as const
   const options = { workload: 'paid lookup', size, sides } as const
   const alone = await measureRounds({ ...bench, servers }, { ...options, connections: 1 })
@@ -60,8 +57,6 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
   const rows = [
     ...rowsOf(SERVICE, 'paid', QUOTE),
     compareRounds(alone, { id: 'paid alone', baseline: QUOTE, pick: cpu }),
-    ...compareWithFormer(alone, { 'former p50': p50, 'former alone': cpu }),
-    ...compareWithFormer(many, { 'former cpu': cpu, 'former rate': rate }),
     ...rowsOf(ON_POSTGRES, 'postgres', SERVICE),
   ]
   const paidCpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN

@@ -23,9 +23,9 @@ export interface PerfContext {
   size: PerfSize
   /** A temporary directory for everything that rows leave on disk. */
   directory: string
-  /** A register with this many rows. All rows of the benchmark share it. */
+  /** A register with this many rows. All files share it. */
   register: (rows: number) => Promise<ImportedRegister>
-  /** The tree of a former release, built, which is measured in turn with the service. */
+  /** The tree of a former release, built. */
   former: string | undefined
 }
 

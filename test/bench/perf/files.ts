@@ -1,0 +1,80 @@
+/**
+ * The files of `bench perf`. Each measures its rows in a process of its own, because what one leaves in a heap, in a
+ * response log and in compiled code would slow the next one.
+ */
+import { measureBatch } from './batch.ts'
+import { measureFormer } from './former.ts'
+import { measureHistory } from './history.ts'
+import { openHttpBench, type HttpBench } from './http-rounds.ts'
+import { measureList } from './list.ts'
+import { measureLogWrites } from './log-writes.ts'
+import { measureSearch, measureSearchMillion } from './names.ts'
+import { measurePageList } from './page-list.ts'
+import { measurePage } from './page.ts'
+import { measurePaidLookup } from './paid-lookup.ts'
+import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf-row.ts'
+import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay, measureScrape } from './requests.ts'
+
+export const PERF_SIZES: Record<string, PerfSize> = {
+  full: {
+    // With five rounds, a disturbance of one or two of them does not change the median.
+    rounds: 5,
+    requestShare: 1,
+    warmUpRequests: 8_000,
+    warmUpSales: 6_000,
+    registerRows: 100_000,
+    queries: 1_000,
+    importRows: 1_000_000,
+  },
+  // Shows that every row can be measured.
+  ci: {
+    rounds: 2,
+    requestShare: 0.02,
+    warmUpRequests: 20,
+    warmUpSales: 20,
+    registerRows: 30_000,
+    queries: 20,
+    importRows: 5_000,
+  },
+}
+
+/** The rows of a running service. */
+const HTTP_FILES: Record<string, (bench: HttpBench, context: PerfContext) => Promise<PerfRow[]>> = {
+  quote: measureQuote,
+  forged: measureForged,
+  refused: measureRefused,
+  scrape: measureScrape,
+  replay: measureReplay,
+  'paid-lookup': measurePaidLookup,
+  mcp: measureMcp,
+  batch: measureBatch,
+  list: measureList,
+}
+const measureImport: MeasureRows = async ({ size, register }) => {
+  const { cost } = await register(size.importRows)
+  if (cost.rows !== size.importRows) throw new Error(`${cost.rows} of ${size.importRows} rows were imported`)
+  return [
+    { id: 'import cpu', value: cost.cpuSeconds },
+    { id: 'import memory', value: cost.memory },
+  ]
+}
+
+const OTHER_FILES: Record<string, MeasureRows> = {
+  former: measureFormer,
+  search: measureSearch,
+  'search-million': measureSearchMillion,
+  import: measureImport,
+  history: measureHistory,
+  'log-writes': measureLogWrites,
+  page: measurePage,
+  'page-list': measurePageList,
+}
+
+export const PERF_FILES: readonly string[] = [...Object.keys(HTTP_FILES), ...Object.keys(OTHER_FILES)]
+
+export async function measureFile(file: string, context: PerfContext): Promise<PerfRow[]> {
+  const rowsOf = HTTP_FILES[file]
+  if (!rowsOf) return (await OTHER_FILES[file]?.(context)) ?? []
+  await using bench = await openHttpBench(context)
+  return await rowsOf(bench, context)
+}
