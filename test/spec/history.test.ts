@@ -21,11 +21,13 @@ import { useService } from '../support/use-service.ts'
 
 const PRICE = 1000n
 
-/** A file of 5 January with a former name of 73848 and without 1002. */
+/** A file of 5 January with a former name of 73848 and the company 1999, without 1002. */
 async function recordFormer(service: TestService): Promise<void> {
   const path = join(await makeTemporaryDirectory(), 'former.csv')
   const lines = (await readFile(REGISTER, 'utf8')).replace('PLAIN FIXTURE LIMITED', 'FORMER NAME LIMITED').split('\n')
-  await writeFile(path, lines.filter((line) => !line.startsWith('1002,')).join('\n'))
+  const removed = lines.filter((line) => line.startsWith('1002,')).map((line) => line.replace('1002,', '1999,'))
+  const others = lines.filter((line) => !line.startsWith('1002,') && line !== '')
+  await writeFile(path, [...others, ...removed].join('\n'))
   await recordArchive(service.directory, path, '2026-01-05T08:00:00.000Z')
 }
 
@@ -71,9 +73,19 @@ describe('the operations on earlier files', () => {
     const rows = (changes?.['changes'] ?? []) as { company_number: string; kind: string }[]
     expect(rows.map(({ company_number, kind }) => `${company_number} ${kind}`)).to.deep.equal([
       '1002 added',
+      '1999 removed',
       '73848 changed',
     ])
   })
+
+  it('[7.2] are what a lookup of a number advises that only an earlier file has', () =>
+    expectCharges(service, [], async () => {
+      const operation: Operation = { operation: 'lookup', input: { company_number: '1999' } }
+      for (const ask of [rest, mcp]) {
+        const refused = await buy((payment) => ask(operation, payment))
+        expect(refused.json['error']).to.include({ code: 'company_not_found', next: 'history' })
+      }
+    }))
 
   it('replay after a restart and a later day, byte for byte, and sell nothing from a stale dataset', async () => {
     const [operation] = OPERATIONS[0]!
