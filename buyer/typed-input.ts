@@ -1,14 +1,17 @@
-/** Company numbers as a person or a model types them, in the input of an operation. Runs in browsers too. */
+/** Company numbers as a person or a model types them, in the input of an operation or a list. Runs in browsers too. */
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 
 /** A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. */
 const SIGNED = /^\s*[\p{Pd}\u2212]/u
 
-const toDigits = (value: unknown): unknown => {
-  if (typeof value !== 'string' && typeof value !== 'number') return value
-  const text = String(value)
-  return SIGNED.test(text) ? value : (readTypedNumber(text)?.digits ?? value)
-}
+export const isSignedNumber = (text: string): boolean => SIGNED.test(text) && readTypedNumber(text) !== undefined
+
+/** The digits of a company number. Undefined if the text has another form, or a sign. */
+export const readNumber = (text: string): string | undefined =>
+  isSignedNumber(text) ? undefined : readTypedNumber(text)?.digits
+
+const toDigits = (value: unknown): unknown =>
+  typeof value === 'string' || typeof value === 'number' ? (readNumber(String(value)) ?? value) : value
 
 /** How a typed number was read. Undefined if it has only digits and spaces. */
 export const describeReading = (typed: string, number: unknown): string | undefined =>

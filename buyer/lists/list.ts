@@ -57,10 +57,13 @@ export function readList(table: Table, { columns, headerRow }: ReadListOptions):
   const fitted = fitRows(table, headerRow)
   const end = countWithoutTotals(fitted)
   const read = fitted.map((row) => readCells(row, found))
-  const withoutMark = lineMarks(read.map(({ name = '' }) => name))
+  const marked = (['name', 'company_number'] as const).map(
+    (field) => [field, lineMarks(read.map((own) => own[field] ?? ''))] as const,
+  )
   const rows = read.map((own, index) => {
     const row = fitted[index] ?? []
-    const cells = own.name === undefined ? own : { ...own, name: withoutMark(own.name) }
+    const cells = { ...own }
+    for (const [field, withoutMark] of marked) if (own[field] !== undefined) cells[field] = withoutMark(own[field])
     const reason = table.hidden.has(headerRow + index) ? 'hidden in the sheet' : index >= end && describeTotal(row)
     const parsed: ParsedRow = reason ? { kind: 'empty', notes: [reason] } : parseRow(cells)
     return Object.assign(parsed, { at: headerRow + index + 1, row, cells })

@@ -80,7 +80,7 @@ const PROPERTIES = new Map<string, keyof RowCells>([
 function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells | undefined {
   // The API expects that an identifier as the query finds its entity. The service itself reads a number with a label.
   const number = readTypedNumber(query)
-  const cells: RowCells = number?.isLabelled === false ? { company_number: number.digits } : { name: query }
+  const cells: RowCells = number?.isLabelled === false ? { company_number: query } : { name: query }
   for (const { pid, v: value } of properties ?? []) {
     const property = PROPERTIES.get(pid.toLowerCase().replaceAll(/[\s_]/g, ''))
     if (property === undefined) return undefined

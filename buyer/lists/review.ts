@@ -9,7 +9,7 @@ import type { Format } from '../table/read-table.ts'
 import { readTable, writeTable } from '../table/table-file.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { parseOperation } from '../../agent/operation/operation.ts'
-import { readTypedNumber } from '../../agent/operation/typed-number.ts'
+import { readNumber } from '../typed-input.ts'
 import { findColumns, readCells } from './columns.ts'
 import { reviewKey } from './plan.ts'
 import { decisionOf } from './result-columns.ts'
@@ -33,7 +33,7 @@ export async function readChoices(path: string): Promise<Map<string, string> | u
     const { key = '', choice = '' } = readCells(row, columns)
     if (isBlank(choice)) continue
     const isNone = choice.trim().toLowerCase() === NONE
-    const number = isNone ? NONE : (readTypedNumber(choice)?.digits ?? '')
+    const number = isNone ? NONE : (readNumber(choice) ?? '')
     const place = `in ${CHOICE} of row ${index + 2}`
     if (!isNone && parseOperation(lookup, { company_number: number }).kind === 'invalid')
       throw new Error(`${path} has no company number ${place}`)

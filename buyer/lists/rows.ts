@@ -5,6 +5,7 @@ import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../agent/operation/resolve.ts'
 import { namesCompany, readTypedNumber } from '../../agent/operation/typed-number.ts'
 import type { Company } from '../../store/dataset/company.ts'
+import { isSignedNumber, readNumber } from '../typed-input.ts'
 
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
@@ -41,6 +42,8 @@ export type RowResult =
 /** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
 const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
+const NUMBERED: ReadonlySet<string> = new Set(['name', 'company_number'])
+
 /** An error of a spreadsheet, and what databases and people write for nothing. */
 const ABSENT = /^(?:#(?:N\/A|GETTING_DATA|[A-Z/0]+[!?])|null|n\/a|[-–—])$/i
 export const isAbsent = (text: string): boolean => ABSENT.test(text)
@@ -56,10 +59,11 @@ export function parseRow(cells: RowCells): ParsedRow {
   for (const [name, text = ''] of Object.entries(cells)) {
     const field = name as keyof RowCells
     if (text.trim() !== '') input[field] = text.trim()
-    if (isAbsent(input[field] ?? '')) leaveOut(field)
+    const own = input[field] ?? ''
+    if (isAbsent(own) || (NUMBERED.has(field) && isSignedNumber(own))) leaveOut(field)
   }
   const number = input.company_number
-  const digits = readTypedNumber(number ?? '')?.digits
+  const digits = readNumber(number ?? '')
   if (digits !== undefined) input.company_number = digits
   // A number that cannot be read is left out beside a name.
   else if (number !== undefined && input.name !== undefined) leaveOut('company_number')

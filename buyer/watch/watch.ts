@@ -12,12 +12,13 @@ import { isBlank } from '../table/cell.ts'
 import { TableError } from '../table/table-error.ts'
 import { writeTable } from '../table/table-file.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
-import { readTypedNumber } from '../../agent/operation/typed-number.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
 import { namesOf, readCells } from '../lists/columns.ts'
 import { describeSheet, fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { describeColumns, proposeColumns } from '../lists/propose-columns.ts'
+import { lineMarks } from '../lists/typed-lines.ts'
+import { readNumber } from '../typed-input.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
 import { errorCode } from '../../base/error-code.ts'
@@ -57,7 +58,8 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions, print: Pr
   const rows = fitRows(table, headerRow)
   const isHidden = (index: number) => table.hidden.has(headerRow + index)
   const texts = rows.map((row, index) => (isHidden(index) ? '' : (readCells(row, columns).number?.trim() ?? '')))
-  const found = texts.map((text) => readTypedNumber(text)?.digits ?? '')
+  const withoutMark = lineMarks(texts)
+  const found = texts.map((text) => readNumber(withoutMark(text)) ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))
   if (numbers.size === 0) throw new Error(`${file} has no company number in the column${column ? ` ${column}` : ''}`)
   const unreadable = rows.flatMap((row, index) =>
