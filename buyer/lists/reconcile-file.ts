@@ -29,7 +29,7 @@ import type { ListInput } from './list-input.ts'
 import { NumberColumnError, type JudgedColumns } from './check-numbers.ts'
 import { keepColumns, readKeptColumns } from './kept-columns.ts'
 import { describeChange, openList } from './open-list.ts'
-import { readChoices, writeReview } from './review.ts'
+import { describeWaiting, readReview, writeReview } from './review.ts'
 import { restOfList } from './rest-of-list.ts'
 import { choose, isNumbered, isUnknownNumber, needsReview, type RowCells, type RowResult } from './rows.ts'
 import { openListBuyer, runList, type BoughtRow } from './run.ts'
@@ -57,7 +57,8 @@ interface ReconcileOptions extends ListInput {
 export async function reconcileFile(context: CommandContext, options: ReconcileOptions): Promise<CommandResult> {
   const { print, now } = context
   const { file, out, folder, review, isDryRun } = options
-  const choices = review === undefined ? undefined : await readChoices(review)
+  const reviewed = review === undefined ? undefined : await readReview(review)
+  const choices = reviewed?.choices
   const storage = folderStorage(folder)
   const opened = openList(context, options, await readKeptColumns(storage, file))
   const { list } = opened
@@ -113,15 +114,10 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
     print(paid)
     throw early
   }
-  if (review !== undefined && !choices) await writeReview(review, [...found.review.values()], list.format)
+  if (review !== undefined && !reviewed) await writeReview(review, [...found.review.values()], list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
   print(`${counted(list.rows.length, 'row')}${out === STREAM ? '' : ` in ${out}`}: ${counts}`)
-  const waiting = [...found.review.keys()].filter((key) => !choices?.has(key)).length
-  const need = choices
-    ? counted(waiting, 'row still needs', 'rows still need')
-    : counted(waiting, 'row needs', 'rows need')
-  if (review !== undefined && waiting > 0)
-    print(`${need} a person: write the numbers into ${review}, and run the same command again.`)
+  if (review !== undefined) describeWaiting(review, [...found.review.keys()], reviewed).forEach(print)
   if (found.unknown > 0 && opened.judged)
     print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.judged.number} that no company has.`)
   if (found.chosenUnknown > 0)

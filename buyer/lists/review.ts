@@ -3,6 +3,7 @@
  * right company.
  */
 import { ifMissing } from '../../base/error-code.ts'
+import { counted } from '../../base/grammar.ts'
 import { CANDIDATE_COLUMNS, candidateRows, namesakeRows } from '../candidate-row.ts'
 import { isBlank, type Cell } from '../table/cell.ts'
 import type { Format } from '../table/read-table.ts'
@@ -19,18 +20,27 @@ import type { BoughtRow } from './run.ts'
 const KEY = 'key'
 const CHOICE = 'chosen_number'
 
+export interface Review {
+  /** The keys of all rows. */
+  keys: ReadonlySet<string>
+  /** The numbers that were written into the file, or `NONE`, by the keys of their rows. */
+  choices: ReadonlyMap<string, string>
+}
+
 /**
- * The numbers that were written into the file, or `NONE`, by the keys of their rows. Undefined without the file.
+ * Undefined without the file.
  * @throws an error that names the row of a number that cannot be read, or that contradicts another one
  */
-export async function readChoices(path: string): Promise<Map<string, string> | undefined> {
+export async function readReview(path: string): Promise<Review | undefined> {
   const table = await readTable(path).catch(ifMissing(undefined))
   if (!table) return undefined
   const [header = [], ...rows] = table.rows
   const columns = findColumns({ key: KEY, choice: CHOICE }, header, true)
   const choices = new Map<string, string>()
+  const keys = new Set<string>()
   for (const [index, row] of rows.entries()) {
     const { key = '', choice = '' } = readCells(row, columns)
+    keys.add(key.trim())
     if (isBlank(choice)) continue
     const isNone = choice.trim().toLowerCase() === NONE
     const number = isNone ? NONE : (readNumber(choice) ?? '')
@@ -40,7 +50,24 @@ export async function readChoices(path: string): Promise<Map<string, string> | u
     if ((choices.get(key.trim()) ?? number) !== number) throw new Error(`${path} has a second number ${place}`)
     choices.set(key.trim(), number)
   }
-  return choices
+  return { keys, choices }
+}
+
+/** What is left to do for the rows that need a person, in sentences. An existing review gets no rows. */
+export function describeWaiting(path: string, needed: readonly string[], review: Review | undefined): string[] {
+  const waiting = needed.filter((key) => !review?.choices.has(key))
+  const listed = review ? waiting.filter((key) => review.keys.has(key)).length : waiting.length
+  const need = review
+    ? counted(listed, 'row still needs', 'rows still need')
+    : counted(listed, 'row needs', 'rows need')
+  const missing = waiting.length - listed
+  const others = counted(missing, 'row that needs a person is', 'rows that need a person are')
+  return [
+    ...(listed > 0 ? [`${need} a person: write the numbers into ${path}, and run the same command again.`] : []),
+    ...(missing > 0
+      ? [`${others} not in ${path}: run the same command with another --review, and copy the new rows into ${path}.`]
+      : []),
+  ]
 }
 
 export async function writeReview(path: string, found: readonly BoughtRow[], format: Format): Promise<void> {

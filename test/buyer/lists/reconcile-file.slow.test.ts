@@ -211,6 +211,25 @@ describe('[15.11] the command client reconcile', function () {
     ])
   })
 
+  it('says which rows that need a person are not in the review, and takes their numbers once they are copied', async () => {
+    const [review, other] = ['review.csv', 'other.csv'].map((name) => join(directory, name)) as [string, string]
+    const decide = (path: string) => run(['--column', 'name', '--review', path, '--yes'])
+    await writeFile(file, 'name\nTwin Fixture\n')
+    await decide(review)
+    await writeFile(file, 'name\nTwin Fixture\nUnheard Of Holdings\n')
+    const waiting = `\n1 row still needs a person: write the numbers into ${review}, and run the same command again.`
+    const missing = `\n1 row that needs a person is not in ${review}: run the same command with another --review`
+    expect((await decide(review)).text)
+      .to.contain(waiting)
+      .and.to.contain(missing)
+    await decide(other)
+    const copied = (await readFile(other, 'utf8')).split('\n').filter((line) => line.includes('Unheard'))
+    await writeFile(review, `${await readFile(review, 'utf8')}${copied.join('\n').replace(/,\r?$/, ',none')}\n`)
+    const { text } = await decide(review)
+    expect(text).to.contain(waiting).and.not.to.contain('not in')
+    expect((await readOut()).map(({ decision }) => decision)).to.deep.equal(['ambiguous', 'none'])
+  })
+
   for (const format of ['csv', 'xlsx'])
     it(`writes the rows that need a person to a review, and takes the numbers that are written into it (${format})`, async () => {
       const review = join(directory, `review.${format}`)
