@@ -56,9 +56,12 @@ export interface Plan {
 
 /** What a plan buys. */
 export function describePlan({ rows, paid, open, toPay, againMax }: Plan): string {
-  const counts = `${counted(paid + open + toPay, 'different one')} to buy: ${paid} paid, ${open} open, ${toPay} to pay`
+  const different = paid + open + toPay
+  const parts = [toPay > 0 && `${toPay} to buy`, paid > 0 && `${paid} paid before`, open > 0 && `${open} open`]
+  const counts = different === 0 ? 'none to buy' : parts.filter(Boolean).join(', ')
+  const before = different === 0 ? ', ' : different === rows.length ? ': ' : `, ${different} different: `
   const again = ` Rows whose number no company has are asked by their names too, at most ${againMax}, in the same sum.`
-  return `${counted(rows.length, 'row')}, ${counts}.${againMax > 0 ? again : ''}`
+  return `${counted(rows.length, 'row')}${before}${counts}.${againMax > 0 ? again : ''}`
 }
 
 export interface PlanOptions {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { reviewKey } from '../../../buyer/lists/plan.ts'
+import { describePlan, reviewKey, type Plan } from '../../../buyer/lists/plan.ts'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { priceOf } from '../../support/operations.ts'
@@ -67,6 +67,19 @@ describe('[15.23] a list', () => {
     })
     await fc.assert(property, { numRuns: 30, examples: [[ENDED]] })
   })
+
+  const PLANS: [shown: string, rows: number, paid: number, open: number, toPay: number][] = [
+    ['1 row: 1 to buy.', 1, 0, 0, 1],
+    ['5 rows, 4 different: 4 to buy.', 5, 0, 0, 4],
+    ['5 rows, 4 different: 4 paid before.', 5, 4, 0, 0],
+    ['5 rows: 2 to buy, 2 paid before, 1 open.', 5, 2, 1, 2],
+    ['2 rows, none to buy.', 2, 0, 0, 0],
+  ]
+  for (const [shown, rows, paid, open, toPay] of PLANS)
+    it(`says what it buys: ${shown}`, () => {
+      const plan = { rows: Array.from({ length: rows }), paid, open, toPay, againMax: 0 }
+      expect(describePlan(plan as unknown as Plan)).to.equal(shown)
+    })
 
   it('signs no second payment for a chosen number that no company has, also when the first one has ended', async () => {
     const directory = await makeTemporaryDirectory()

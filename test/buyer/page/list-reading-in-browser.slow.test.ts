@@ -249,6 +249,6 @@ describe('a reader of a list in the page', () => {
     const key = join(service.directory, 'buyer.key')
     await writeFile(key, service.buyerKey, { mode: 0o600 })
     const { code, stderr, text } = await runCommand(['client', ...args, '--key-file', key, '--dry-run'])
-    expect([code, stderr, text].join()).to.match(/^0,,Columns: name = Supplier\.\n1001 rows, 1001 /)
+    expect([code, stderr, text].join()).to.match(/^0,,Columns: name = Supplier\.\n1001 rows: 1001 /)
   })
 })
