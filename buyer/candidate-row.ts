@@ -58,20 +58,34 @@ export function candidateRows(answer: Ranking): CandidateRow[] {
   }))
 }
 
-/** The companies that have the name of a row, if its number or its Eircode is that of another company. */
-export const namesakeRows = ({ status, related }: Pick<ResolveResponse, 'status' | 'related'>): CandidateRow[] =>
-  related
-    .filter(({ relation }) => status === 'conflicting' && relation === 'same_name')
-    .map((company) => ({
-      number: company.company_number,
-      name: company.legal_name,
-      status: company.status ?? '',
-      address: '',
-      eircode: '',
-      registered_date: '',
-      score: '',
-      reason: 'has the name of the row',
-    }))
+/**
+ * The companies that have the name of a row, if its number or its Eircode is that of another company, and those that
+ * had it, if no company has it.
+ */
+export function namesakeRows({ status, related, past }: Pick<ResolveResponse, 'status' | 'related' | 'past'>) {
+  const same = related.filter(({ relation }) => status === 'conflicting' && relation === 'same_name')
+  const former = status === 'no_match' ? (past?.companies ?? []) : []
+  const toRow = (each: { company_number: string; legal_name: string; status?: string | null }, reason: string) => ({
+    number: each.company_number,
+    name: each.legal_name,
+    status: each.status ?? '',
+    address: '',
+    eircode: '',
+    registered_date: '',
+    score: '',
+    reason,
+  })
+  return [
+    ...same.map((each) => toRow(each, 'has the name of the row')),
+    ...former.map((each) => toRow(each, describeFormer(each))),
+  ]
+}
+
+type Former = NonNullable<ResolveResponse['past']>['companies'][number]
+
+/** How a company of an earlier file is related to the name. */
+export const describeFormer = ({ relation, until }: Former): string =>
+  `${relation === 'former_name' ? 'had this name' : 'in the register'} until ${until}`
 
 /** One sentence: the evidence that fits, and what leaves a doubt, or that no evidence confirms it. */
 function reasonOf(candidate: Candidate, answer: Ranking): string {

@@ -11,6 +11,7 @@ import {
   companyRow,
   describeCandidate,
   showValue,
+  describeFormer,
 } from './candidate-row.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */
@@ -110,18 +111,12 @@ const toRanking = (answer: Parameters<typeof candidateRows>[0]): string[] => {
 const RELATIONS = {
   same_name: 'has the same name',
   similar: 'has a similar name',
-  former_name: 'had this name until',
-  removed: 'in the register until',
 }
 
 /** The records of a resolution that are no candidates: number, name, and how each is related. */
 export const otherRows = ({ related, past }: Pick<ResolveResponse, 'related' | 'past'>): string[][] => [
   ...related.map(({ company_number, legal_name, relation }) => [company_number, legal_name, RELATIONS[relation]]),
-  ...(past?.companies ?? []).map(({ company_number, legal_name, relation, until }) => [
-    company_number,
-    legal_name,
-    `${RELATIONS[relation]} ${until}`,
-  ]),
+  ...(past?.companies ?? []).map((each) => [each.company_number, each.legal_name, describeFormer(each)]),
 ]
 
 /** Columns of equal width. */

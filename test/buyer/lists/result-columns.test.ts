@@ -49,6 +49,28 @@ describe('the reason of a row', () => {
   })
 })
 
+describe('the reason of a row whose name no company has', () => {
+  const none = { ...answer, status: 'no_match' as const, match: null, candidates: [], related: [] }
+  const former = {
+    company_number: '22',
+    legal_name: 'NAMED LIMITED',
+    relation: 'former_name',
+    until: '2026-02-03',
+  } as const
+  const whyOfPast = (past: typeof answer.past) => whyOf({ kind: 'bought', purchase: 'x', answer: { ...none, past } })
+
+  it('names the company that had it, in an earlier file of the register', () => {
+    const past = { complete_since: '2026-01-01', companies: [former] }
+    expect(whyOfPast(past)).to.equal('22 NAMED LIMITED: had this name until 2026-02-03')
+    expect(whyOfPast({ ...past, companies: [{ ...former, relation: 'removed' }] })).to.equal(
+      '22 NAMED LIMITED: in the register until 2026-02-03',
+    )
+    expect([whyOfPast({ ...past, companies: [] }), whyOfPast(null)]).to.deep.equal(
+      Array(2).fill('no company has such a name'),
+    )
+  })
+})
+
 describe('the dates of a row', () => {
   it('are dates from 1900 on, and earlier ones text, which a sheet would show as a time', () => {
     const bought = lookup.exampleAnswer('testnet')
