@@ -161,7 +161,11 @@ describe('the page', () => {
     expect([status, headers['content-type']]).to.deep.equal([404, 'text/html; charset=utf-8'])
     expect(headers['vary']).to.match(/\bAccept\b/)
     expect(text).to.contain('<a href="/">Find a company</a>')
-    expectRefusal(await get('/nothing'), 'not_found')
+    const refused = await get('/nothing')
+    expectRefusal(refused, 'not_found')
+    const { message } = refused.json['error'] as { message: string }
+    const [document = ''] = /\/[a-z.]+(?=\.$)/.exec(message) ?? []
+    expect((await get(document)).status, message).to.equal(200)
   })
 
   describe('[5.1.5] the quote of a GET', () => {
