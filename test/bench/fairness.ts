@@ -2,7 +2,8 @@
  * `bench fairness`: attackers that pay nothing, or for one answer, from 1, 50 and 2,300 addresses, beside clients with
  * other addresses, in one attack with the same. No request of these other clients may be refused or reset. The service
  * is the command `serve`, whose log nobody reads; facilitator and node are in another process, and the node answers
- * after 200 ms. All traffic is on loopback addresses, and bounded in number and time.
+ * after 200 ms. The attackers are in a third, because they would delay the clock of the other clients. All traffic is
+ * on loopback addresses, and bounded in number and time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
@@ -10,8 +11,9 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { REGISTER } from '../support/fixtures.ts'
 import { freePort } from '../support/listen.ts'
 import { header, signedPayment } from '../support/payments.ts'
+import type { AttackFacts } from '../programs/attackers.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { ATTACK_NAMES, ATTACKS, CONNECTIONS, type Attack, type AttackName } from './fairness/attacks.ts'
+import { ATTACK_NAMES, type AttackName } from './fairness/attacks.ts'
 import {
   AddressedClient,
   get,
@@ -22,8 +24,10 @@ import {
   type Sent,
 } from './fairness/clients.ts'
 import {
+  nextMessage,
   residentMemory,
   SERVICE_FLAGS,
+  startProgram,
   startRemotes,
   startServer,
   testProgram,
@@ -44,17 +48,11 @@ const JUDGED_SECONDS_MIN = 6
 /** Of one unpaid address, in a minute: an observation and its verdict for each payment of the budget. */
 const NODE_CALLS_MAX = 2 * REQUESTS_IN_PROGRESS_MAX
 const ATTACKER_COUNTS = [1, 50, 2_300]
-/** Of one /24 network, unless the attack has another number. */
-const NETWORK_ADDRESSES = 100
 /** Without the pages of files, which the kernel can drop. */
 const ANONYMOUS_MIB_MAX = 512
 const MEMORY_EVERY_MS = 50
-/** An attacker that leaves waits this long for an answer. */
-const LEAVES_AFTER_MS = 30
 /** The time in which nothing of an attack may be left in a queue. */
 const DRAINED_MS_MAX = 3_000
-/** Of all attackers together, so that this process can still measure. */
-const ATTACKS_PER_SECOND = 1_000
 /** Of the other clients. Those of one have at most a few connections at the same time. */
 const OTHER_NETWORKS = 100
 /** Requests of the other clients begin this long after each other. */
@@ -85,16 +83,15 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   }): Promise<void> {
     const { name, title, count, environment = {} } = row
     // A service of its own: the garbage of an earlier attack would count as memory.
-    const { attack, ...measured } = await withService(environment, async (service) => {
-      const made = await ATTACKS[name](service.url)
-      return { attack: made, ...(await measure(service, { attack: made, count, seconds: Number(seconds) })) }
-    })
-    const { sent, durations, refused, nodeCalls, memory, queued } = measured
+    const { isVerified, sent, durations, refused, nodeCalls, memory, queued } = await withService(
+      environment,
+      (service) => measure(service, { name, count, seconds }),
+    )
     const p99 = quantile(durations, 0.99)
     if (durations.length === 0) faults.push(`${title}: no request of another client was sent`)
     if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
     if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
-    if (nodeCalls > NODE_CALLS_MAX && attack.isVerified !== true)
+    if (nodeCalls > NODE_CALLS_MAX && isVerified !== true)
       faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
     if (memory > ANONYMOUS_MIB_MAX) faults.push(`${title}: ${Math.round(memory)} MiB of anonymous memory`)
     if (queued > 0) faults.push(`${title}: ${queued} entries in queues after the clients are gone`)
@@ -163,55 +160,30 @@ async function withService<Result>(
 
 async function measure(
   service: Service,
-  { attack, count, seconds }: { attack: Attack; count: number; seconds: number },
+  { name, count, seconds }: { name: AttackName; count: number; seconds: string },
 ) {
   const { url, remotes } = service
-  await postJson(remotes, '/accounts', attack.accounts ?? {})
-  const before = await nodeCallsOf(service)
-  const end = performance.now() + seconds * 1000
-  // A connection of its own for each, because a shared agent would reuse the few that are free.
-  const clients = Array.from({ length: Math.max(attack.connections ?? CONNECTIONS, count) }, (_, index) => {
-    return new AddressedClient(url, attackerAddress(index % count, attack))
+  await using attackers = await startProgram<AttackFacts>({
+    program: testProgram('attackers'),
+    args: [name, url, String(count), seconds],
+    core: 'client',
   })
+  const { accounts = {}, isVerified, paidCalls = 0, sharedAddress } = attackers.first
+  await postJson(remotes, '/accounts', accounts)
+  const before = await nodeCallsOf(service)
   let memory = 0
   const readMemory = () => (memory = Math.max(memory, residentMemory(service.pid, 'RssAnon')))
   const sampling = setInterval(readMemory, MEMORY_EVERY_MS)
-  const pauseMs = attack.everyMs ?? (clients.length / ATTACKS_PER_SECOND) * 1000
-  const attacking = Promise.all(clients.map((client, offset) => repeatAttack(client, { attack, offset, end, pauseMs })))
-  const { durations, refused } = await sendAsOtherClients(
-    service,
-    end,
-    attack.sharesAddress === true && count < clients.length ? attackerAddress(0, attack) : undefined,
-  )
-  const sent = (await attacking).reduce((sum, each) => sum + each, 0)
-  for (const client of clients) client.close()
+  attackers.child.send('begin')
+  const attacking = nextMessage<number>(attackers.child)
+  const end = performance.now() + Number(seconds) * 1000
+  const { durations, refused } = await sendAsOtherClients(service, end, sharedAddress)
+  const sent = await attacking
+  await attackers[Symbol.asyncDispose]()
   clearInterval(sampling)
   const queued = await countQueued(service)
-  const nodeCalls = ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count
-  return { sent, durations, refused, nodeCalls, memory, queued }
-}
-
-function attackerAddress(at: number, { networkAddresses = NETWORK_ADDRESSES }: Attack): string {
-  const network = Math.floor(at / networkAddresses)
-  return `127.${10 + Math.floor(network / 256)}.${network % 256}.${(at % networkAddresses) + 1}`
-}
-
-async function repeatAttack(
-  client: AddressedClient,
-  { attack, offset, end, pauseMs }: { attack: Attack; offset: number; end: number; pauseMs: number },
-): Promise<number> {
-  const { requests, behaviour } = attack
-  await sleep(Math.random() * pauseMs)
-  let sent = 0
-  for (; performance.now() < end; sent += 1) {
-    const request = requests[(offset + sent) % requests.length] as Sent
-    if (behaviour === 'reads nothing') client.neglect(request)
-    else if (behaviour === 'sends slowly') client.sendSlowly(request)
-    else if (behaviour === 'pipelines') client.pipeline(request)
-    else await client.send(request, behaviour === 'leaves' ? LEAVES_AFTER_MS : undefined)
-    await sleep(pauseMs)
-  }
-  return sent
+  const nodeCalls = ((await nodeCallsOf(service)) - before - paidCalls) / count
+  return { isVerified, sent, durations, refused, nodeCalls, memory, queued }
 }
 
 /** Sends one request after the other, without waiting for the answers. */

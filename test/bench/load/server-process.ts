@@ -13,15 +13,20 @@ const CLIENT_CORE = '1'
 const CORES = { server: SERVER_CORE, client: CLIENT_CORE }
 const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', CLIENT_CORE, 'true']).status === 0
 
+interface ProgramProcess<First> extends AsyncDisposable {
+  child: ChildProcess
+  /** Its first IPC message. */
+  first: First
+}
+
 export interface ServerProcess extends AsyncDisposable {
   name: string
   url: string
   child: ChildProcess
 }
 
-interface ServerOptions {
-  name: string
-  /** Path of a program that sends its URL as its first IPC message. */
+interface ProgramOptions {
+  /** Path of a program that sends an IPC message when it has started. */
   program: string
   args?: string[]
   environment?: Record<string, string>
@@ -30,6 +35,10 @@ interface ServerOptions {
   core?: keyof typeof CORES
   /** Options of Node.js. */
   flags?: readonly string[]
+}
+
+interface ServerOptions extends ProgramOptions {
+  name: string
 }
 
 export function testProgram(name: string): string {
@@ -58,8 +67,14 @@ export function startService(name: string, environment: Record<string, string>):
   return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', flags: SERVICE_FLAGS })
 }
 
-export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { name, program, args = [], environment = {}, stderr = 'inherit', core = 'server', flags = [] } = options
+/** @param options of a program whose first message is its URL */
+export async function startServer({ name, ...options }: ServerOptions): Promise<ServerProcess> {
+  const { first: url, ...started } = await startProgram<string>(options)
+  return { name, url, ...started }
+}
+
+export async function startProgram<First>(options: ProgramOptions): Promise<ProgramProcess<First>> {
+  const { program, args = [], environment = {}, stderr = 'inherit', core = 'server', flags = [] } = options
   const node = [process.execPath, '--expose-gc', ...flags]
   const [execPath = '', ...execArgv] = canPin ? ['taskset', '-c', CORES[core], ...node] : node
   const child = fork(program, args, {
@@ -68,13 +83,13 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'ignore', stderr, 'ipc'],
   })
-  const url = await nextMessage<string>(child)
+  const first = await nextMessage<First>(child)
   return {
-    name,
-    url,
     child,
+    first,
     async [Symbol.asyncDispose]() {
-      const exited = child.exitCode === null ? once(child, 'exit') : undefined
+      const isRunning = child.exitCode === null && child.signalCode === null
+      const exited = isRunning ? once(child, 'exit') : undefined
       child.kill('SIGTERM')
       await exited
     },
