@@ -58,11 +58,13 @@ export function candidateRows(answer: Ranking): CandidateRow[] {
   }))
 }
 
+type Resolution = Pick<ResolveResponse, 'status' | 'related' | 'past'>
+
 /**
- * The companies that have the name of a row, if its number or its Eircode is that of another company, and those that
- * had it, if no company has it.
+ * Companies beside the candidates: if the number or the Eircode of a row is that of another company, those that have
+ * its name, and if no company has its name, those of earlier files that had it.
  */
-export function namesakeRows({ status, related, past }: Pick<ResolveResponse, 'status' | 'related' | 'past'>) {
+export function namesakeRows({ status, related, past }: Resolution): CandidateRow[] {
   const same = related.filter(({ relation }) => status === 'conflicting' && relation === 'same_name')
   const former = status === 'no_match' ? (past?.companies ?? []) : []
   const toRow = (each: { company_number: string; legal_name: string; status?: string | null }, reason: string) => ({
@@ -83,7 +85,7 @@ export function namesakeRows({ status, related, past }: Pick<ResolveResponse, 's
 
 type Former = NonNullable<ResolveResponse['past']>['companies'][number]
 
-/** How a company of an earlier file is related to the name. */
+/** Whether a company had the name or was in the register, and until which day. */
 export const describeFormer = ({ relation, until }: Former): string =>
   `${relation === 'former_name' ? 'had this name' : 'in the register'} until ${until}`
 

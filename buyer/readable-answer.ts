@@ -10,8 +10,8 @@ import {
   candidateRows,
   companyRow,
   describeCandidate,
-  showValue,
   describeFormer,
+  showValue,
 } from './candidate-row.ts'
 
 /** The lines of an answer that has the form of its operation. Undefined for an operation without such a form. */

@@ -4,6 +4,7 @@ import { readTypedNumber } from '../agent/operation/typed-number.ts'
 /** A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. */
 const SIGNED = /^\s*[\p{Pd}\u2212]/u
 
+/** Whether a text is a number with a sign, which is read nowhere. */
 export const isSignedNumber = (text: string): boolean => SIGNED.test(text) && readTypedNumber(text) !== undefined
 
 /** The digits of a company number. Undefined if the text has another form, or a sign. */

@@ -1,5 +1,6 @@
 /** The table of all refusals: code, HTTP status, message, and what the client does next (contract 7.2). */
 import type { Source } from '../../store/dataset/source.ts'
+import { FREE_PATHS } from './endpoints.ts'
 
 /** What the client does next, by its code. */
 export const NEXT = {
@@ -94,7 +95,7 @@ export const REFUSALS = {
   company_not_found: define(404, 'No company has this number. Leading zeros are significant.', 'exact_number'),
   date_not_covered: define(404, 'No recorded file of the register covers this day.', 'covered_day'),
   origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', 'change_request'),
-  not_found: define(404, 'This path does not exist. See /llms.txt.', 'change_request'),
+  not_found: define(404, `This path does not exist. See ${FREE_PATHS.llmsTxt}.`, 'change_request'),
   method_not_allowed: define(405, 'This path does not support the method.', 'change_request'),
   source_data_conflict: define(
     409,

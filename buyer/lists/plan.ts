@@ -54,14 +54,21 @@ export interface Plan {
   againMax: number
 }
 
-/** What a plan buys. */
+/** What is done for the rows of a list, whose number is the sum of these counts. */
 export function describePlan({ rows, paid, open, toPay, againMax }: Plan): string {
-  const different = paid + open + toPay
-  const parts = [toPay > 0 && `${toPay} to buy`, paid > 0 && `${paid} paid before`, open > 0 && `${open} open`]
-  const counts = different === 0 ? 'none to buy' : parts.filter(Boolean).join(', ')
-  const before = different === 0 ? ', ' : different === rows.length ? ': ' : `, ${different} different: `
+  const decided = rows.filter(({ known }) => known !== undefined).length
+  const asking = rows.filter(({ operation, known }) => operation && !known).length
+  const counts = [
+    [toPay, 'to buy'],
+    [paid, 'paid before'],
+    [open, 'open'],
+    [decided, 'decided before'],
+    [asking - toPay - paid - open, 'equal to another'],
+    [rows.length - asking - decided, 'left out'],
+  ] as const
+  const shown = counts.flatMap(([count, what]) => (count > 0 ? `${count} ${what}` : []))
   const again = ` Rows whose number no company has are asked by their names too, at most ${againMax}, in the same sum.`
-  return `${counted(rows.length, 'row')}${before}${counts}.${againMax > 0 ? again : ''}`
+  return `${counted(rows.length, 'row')}: ${shown.join(', ') || 'none to buy'}.${againMax > 0 ? again : ''}`
 }
 
 export interface PlanOptions {

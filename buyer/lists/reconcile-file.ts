@@ -117,7 +117,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   if (review !== undefined && !reviewed) await writeReview(review, [...found.review.values()], list.format)
   const counts = [...found.counts].map(([decision, count]) => `${count} ${decision}`).join(', ')
   print(`${counted(list.rows.length, 'row')}${out === STREAM ? '' : ` in ${out}`}: ${counts}`)
-  if (review !== undefined) describeWaiting(review, [...found.review.keys()], reviewed).forEach(print)
+  if (review !== undefined) for (const line of describeWaiting(review, [...found.review.keys()], reviewed)) print(line)
   if (found.unknown > 0 && opened.judged)
     print(`${counted(found.unknown, 'row has', 'rows have')} a number in ${opened.judged.number} that no company has.`)
   if (found.chosenUnknown > 0)

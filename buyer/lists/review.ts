@@ -53,7 +53,7 @@ export async function readReview(path: string): Promise<Review | undefined> {
   return { keys, choices }
 }
 
-/** What is left to do for the rows that need a person, in sentences. An existing review gets no rows. */
+/** Sentences that say what a person has to do next. An existing review is theirs, so no rows are added to it. */
 export function describeWaiting(path: string, needed: readonly string[], review: Review | undefined): string[] {
   const waiting = needed.filter((key) => !review?.choices.has(key))
   const listed = review ? waiting.filter((key) => review.keys.has(key)).length : waiting.length

@@ -42,8 +42,6 @@ export type RowResult =
 /** Evidence that breaks the rules of the operation, such as "n/a" in place of an Eircode, is left out. */
 const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
-const NUMBERED: ReadonlySet<string> = new Set(['name', 'company_number'])
-
 /** An error of a spreadsheet, and what databases and people write for nothing. */
 const ABSENT = /^(?:#(?:N\/A|GETTING_DATA|[A-Z/0]+[!?])|null|n\/a|[-–—])$/i
 export const isAbsent = (text: string): boolean => ABSENT.test(text)
@@ -60,7 +58,7 @@ export function parseRow(cells: RowCells): ParsedRow {
     const field = name as keyof RowCells
     if (text.trim() !== '') input[field] = text.trim()
     const own = input[field] ?? ''
-    if (isAbsent(own) || (NUMBERED.has(field) && isSignedNumber(own))) leaveOut(field)
+    if (isAbsent(own) || isSignedNumber(own)) leaveOut(field)
   }
   const number = input.company_number
   const digits = readNumber(number ?? '')

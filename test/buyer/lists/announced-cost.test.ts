@@ -68,18 +68,18 @@ describe('[15.23] a list', () => {
     await fc.assert(property, { numRuns: 30, examples: [[ENDED]] })
   })
 
-  const PLANS: [shown: string, rows: number, paid: number, open: number, toPay: number][] = [
-    ['1 row: 1 to buy.', 1, 0, 0, 1],
-    ['5 rows, 4 different: 4 to buy.', 5, 0, 0, 4],
-    ['5 rows, 4 different: 4 paid before.', 5, 4, 0, 0],
-    ['5 rows: 2 to buy, 2 paid before, 1 open.', 5, 2, 1, 2],
-    ['2 rows, none to buy.', 2, 0, 0, 0],
-  ]
-  for (const [shown, rows, paid, open, toPay] of PLANS)
-    it(`says what it buys: ${shown}`, () => {
-      const plan = { rows: Array.from({ length: rows }), paid, open, toPay, againMax: 0 }
-      expect(describePlan(plan as unknown as Plan)).to.equal(shown)
-    })
+  it('says for each row what is done', () => {
+    const known = { kind: 'none' }
+    const asking = Array.from({ length: 6 }, () => ({ operation: {}, known: undefined }))
+    const describe = (rows: object[], counts: Partial<Plan>) =>
+      describePlan({ rows, paid: 0, open: 0, toPay: 0, againMax: 0, ...counts } as Plan)
+    expect(describe(asking.slice(0, 1), { toPay: 1 })).to.equal('1 row: 1 to buy.')
+    expect(describe(asking, { toPay: 5 })).to.equal('6 rows: 5 to buy, 1 equal to another.')
+    expect(describe([...asking, { known }, { operation: {}, known }, {}], { toPay: 1, paid: 2, open: 1 })).to.equal(
+      '9 rows: 1 to buy, 2 paid before, 1 open, 2 decided before, 2 equal to another, 1 left out.',
+    )
+    expect(describe([], {})).to.equal('0 rows: none to buy.')
+  })
 
   it('signs no second payment for a chosen number that no company has, also when the first one has ended', async () => {
     const directory = await makeTemporaryDirectory()

@@ -211,7 +211,7 @@ describe('[15.11] the command client reconcile', function () {
     ])
   })
 
-  it('says which rows that need a person are not in the review, and takes their numbers once they are copied', async () => {
+  it('names the rows that are not in an older review, and reads their numbers after they were copied into it', async () => {
     const [review, other] = ['review.csv', 'other.csv'].map((name) => join(directory, name)) as [string, string]
     const decide = (path: string) => run(['--column', 'name', '--review', path, '--yes'])
     await writeFile(file, 'name\nTwin Fixture\n')
