@@ -50,7 +50,7 @@ export async function makeRegister(directory: string, rows: number, seed = 1) {
   return { archive, dataDirectory, cost: await runImport(archive, dataDirectory) }
 }
 
-/** Makes each register on first use, for all processes that have the same directory, one after the other. */
+/** Makes each register on first use. Later processes with the same directory read it from there. */
 export function sharedRegisters(directory: string): (rows: number) => Promise<ImportedRegister> {
   return async (rows) => {
     const file = join(directory, `${rows}.json`)

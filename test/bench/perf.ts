@@ -35,7 +35,10 @@ export async function perf({ size = 'full', only, former }: Record<string, strin
   return missed === 0
 }
 
-/** With the young generation of the service. The old one also has what is compared. */
+/**
+ * In a process of its own, with the young generation of `npm start`, which decides how often garbage is collected. The
+ * limit of the old generation there is too low for a register of a million companies in this process.
+ */
 async function measureApart(args: readonly string[]): Promise<PerfRow[]> {
   const execArgv = SERVICE_FLAGS.filter((flag) => flag.includes('semi-space'))
   return nextMessage<PerfRow[]>(fork(testProgram('perf-rows'), args, { execArgv }))

@@ -11,7 +11,8 @@ const PARTS = `Which parts are real, and which are fakes:
   token. The facilitator runs in the process of the service. The service of the buyers is in the process of the program.
 - **order**: the command \`serve\` under strace.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
-- **fairness**: as perf, with a node that answers after 200 ms. Attackers are a process; each client has its address.
+- **fairness**: as perf, with a node that answers after 200 ms. The attackers are another
+  process. Each client has a loopback address of its own.
 - **mutants**: the source files with one bug at a time, and the programs and tests of this project that must find it.
 - **leak**: as perf.`
 

@@ -1,17 +1,17 @@
 /**
- * The attackers of `bench fairness`. Run by `fork`; sends what the attack needs to the parent process, attacks after
- * its message, and sends the number of requests at the end.
+ * The attackers of `bench fairness`, run by `fork`. Sends to the parent process what must be known before the attack,
+ * waits for its message, attacks, and sends how many requests there were.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ATTACKS, CONNECTIONS, type Attack, type AttackName } from '../bench/fairness/attacks.ts'
 import { AddressedClient, type Sent } from '../bench/fairness/clients.ts'
 import { readArguments } from '../support/arguments.ts'
 
-/** Of one /24 network, unless the attack has another number. */
+/** Addresses in each /24 network, if the attack does not say how many. */
 const NETWORK_ADDRESSES = 100
-/** An attacker that leaves waits this long for an answer. */
+/** An attacker that leaves disconnects after this time. */
 const LEAVES_AFTER_MS = 30
-/** Of all attackers together, so that this process can send them. */
+/** Of all attackers together: about as many as this process can send. */
 const ATTACKS_PER_SECOND = 1_000
 
 export interface AttackFacts extends Pick<Attack, 'accounts' | 'isVerified' | 'paidCalls'> {
@@ -30,7 +30,7 @@ const clients = Array.from({ length: Math.max(connections, count) }, (_, index) 
 const pauseMs = attack.everyMs ?? (clients.length / ATTACKS_PER_SECOND) * 1000
 const shared = attack.sharesAddress === true && count < clients.length ? { sharedAddress: addressOf(0) } : {}
 const facts: AttackFacts = { accounts, isVerified, paidCalls, ...shared }
-// The connections stay open until the process is ended.
+// Nothing is closed at the end, so that the service still has the connections when it is measured.
 process.on('message', () => void run())
 process.on('SIGTERM', () => process.exit())
 process.send?.(facts)

@@ -1,6 +1,6 @@
 /**
- * The files of `bench perf`. Each measures its rows in a process of its own, because what one leaves in a heap, in a
- * response log and in compiled code would slow the next one.
+ * The files of `bench perf`. Each runs in a process of its own (`perf.ts`) and has a service of its own. Otherwise the
+ * heap, the response log and the compiled code of one file would slow the next.
  */
 import { measureBatch } from './batch.ts'
 import { measureFormer } from './former.ts'
@@ -38,7 +38,16 @@ export const PERF_SIZES: Record<string, PerfSize> = {
   },
 }
 
-/** The rows of a running service. */
+const measureImport: MeasureRows = async ({ size, register }) => {
+  const { cost } = await register(size.importRows)
+  if (cost.rows !== size.importRows) throw new Error(`${cost.rows} of ${size.importRows} rows were imported`)
+  return [
+    { id: 'import cpu', value: cost.cpuSeconds },
+    { id: 'import memory', value: cost.memory },
+  ]
+}
+
+/** The files that ask a running service. */
 const HTTP_FILES: Record<string, (bench: HttpBench, context: PerfContext) => Promise<PerfRow[]>> = {
   quote: measureQuote,
   forged: measureForged,
@@ -49,14 +58,6 @@ const HTTP_FILES: Record<string, (bench: HttpBench, context: PerfContext) => Pro
   mcp: measureMcp,
   batch: measureBatch,
   list: measureList,
-}
-const measureImport: MeasureRows = async ({ size, register }) => {
-  const { cost } = await register(size.importRows)
-  if (cost.rows !== size.importRows) throw new Error(`${cost.rows} of ${size.importRows} rows were imported`)
-  return [
-    { id: 'import cpu', value: cost.cpuSeconds },
-    { id: 'import memory', value: cost.memory },
-  ]
 }
 
 const OTHER_FILES: Record<string, MeasureRows> = {

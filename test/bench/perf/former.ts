@@ -24,33 +24,31 @@ const COMPARED: readonly { workload: WorkloadName; connections: number; picks: P
   { workload: 'batch of 100 lookups', connections: 4, picks: { 'former batch': cpu } },
   { workload: 'search', connections: 16, picks: { 'former search': cpu } },
 ]
-/** Of the sales before the first round, after those of lookups. A batch costs about as much as ten. */
+/** For the workloads after the lookups, whose sales have warmed both services. A batch costs about as much as ten. */
 const WARM_UP_SHARE = 0.1
 
 export async function measureFormer(context: PerfContext): Promise<PerfRow[]> {
   const { former, size, register } = context
   if (former === undefined) return []
-  const results = COMPARED.map(
-    () =>
-      new Map<string, LoadResult[]>([
-        [SERVICE, []],
-        [FORMER, []],
-      ]),
-  )
+  const starts: Map<string, LoadResult[]>[][] = []
   for (let start = 0; start < STARTS; start += 1) {
     const directory = join(context.directory, `start-${start}`)
     await mkdir(directory)
     await using bench = await openHttpBench({ ...context, directory }, former)
     const sides = { [SERVICE]: { server: SERVICE }, [FORMER]: { server: FORMER } }
-    for (const [at, { workload, connections }] of COMPARED.entries()) {
+    const found: (typeof starts)[number] = []
+    for (const { workload, connections } of COMPARED) {
       const warmUpSales = workload === 'paid lookup' ? size.warmUpSales : Math.ceil(size.warmUpSales * WARM_UP_SHARE)
-      const rounds = await measureRounds(bench, { workload, connections, size: { ...size, warmUpSales }, sides })
-      for (const [side, found] of rounds) results[at]?.get(side)?.push(...found)
+      found.push(await measureRounds(bench, { workload, connections, size: { ...size, warmUpSales }, sides }))
     }
+    starts.push(found)
   }
   const rows = COMPARED.flatMap(({ picks }, at) =>
     Object.entries(picks).map(([id, pick]) => {
-      const best = (side: string) => (pick === rate ? Math.max : Math.min)(...(results[at]?.get(side) ?? []).map(pick))
+      const best = (side: string) => {
+        const rounds = starts.flatMap((found) => found[at]?.get(side) ?? [])
+        return (pick === rate ? Math.max : Math.min)(...rounds.map(pick))
+      }
       return withBaseline(id as PerfRowId, best(SERVICE), { name: FORMER, value: best(FORMER) })
     }),
   )

@@ -55,7 +55,7 @@ export interface HttpBench extends AsyncDisposable {
   adminUrl: string
 }
 
-/** The service on a generated register, and bare servers with responses of the same size or the former release. */
+/** The service on a generated register, bare servers with responses of the same size, and the tree `former`. */
 export async function openHttpBench({ size, directory, register }: PerfContext, former?: string): Promise<HttpBench> {
   const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
