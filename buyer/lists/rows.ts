@@ -5,7 +5,7 @@ import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../../agent/operation/resolve.ts'
 import { namesCompany, readTypedNumber } from '../../agent/operation/typed-number.ts'
 import type { Company } from '../../store/dataset/company.ts'
-import { isSignedNumber, readNumber } from '../typed-input.ts'
+import { isSignedNumber } from '../typed-input.ts'
 
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
@@ -61,7 +61,7 @@ export function parseRow(cells: RowCells): ParsedRow {
     if (isAbsent(own) || isSignedNumber(own)) leaveOut(field)
   }
   const number = input.company_number
-  const digits = readNumber(number ?? '')
+  const digits = readTypedNumber(number ?? '')?.digits
   if (digits !== undefined) input.company_number = digits
   // A number that cannot be read is left out beside a name.
   else if (number !== undefined && input.name !== undefined) leaveOut('company_number')
