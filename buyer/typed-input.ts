@@ -1,8 +1,11 @@
 /** Company numbers as a person or a model types them, in the input of an operation or a list. Runs in browsers too. */
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 
-/** A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. */
-const SIGNED = /^\s*[\p{Pd}\u2212]/u
+/**
+ * A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. A CSV file can have a quote
+ * before the sign.
+ */
+const SIGNED = /^[^\p{L}\p{N}]*[\p{Pd}\u2212]/u
 
 /** Whether a text is a number with a sign, which is read nowhere. */
 export const isSignedNumber = (text: string): boolean => SIGNED.test(text) && readTypedNumber(text) !== undefined

@@ -63,7 +63,7 @@ describe('[15.11] a number with a sign', () => {
     return readList(table, { columns: { name: 'name', company_number: 'company_number' }, headerRow: 1 }).rows
   }
 
-  for (const text of ['-100001', '\u2212100001', '–100001', '-CRO 100001'])
+  for (const text of ['-100001', '\u2212100001', '–100001', '-CRO 100001', "'-100001", '(-100001)'])
     it(`is not read, as in a lookup: ${text}`, async () => {
       const rows = await read([
         ['', text],
