@@ -54,27 +54,30 @@ export function explainResolution(decided: Decided, beside: Beside): Explained {
     (name) => near.length > 1 && new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
   )
   // A match without a number has all companies of its name as candidates or namesakes.
+  const searched = status === 'no_match' ? (beside.searched ?? searchFor(query, beside)) : []
   const related =
     status === 'matched' && query.company_number === undefined
       ? relate(
           beside.namesakes.map(({ company }) => company),
           'same_name',
         ).slice(0, RELATED_MAX)
-      : findRelated(decided, beside)
-  return { ...explain(decided, near, differs_in, related), differs_in, related }
+      : findRelated(decided, searched, beside)
+  return { ...explain(decided, near, differs_in, { related, searched }), differs_in, related }
 }
 
 function explain(
   { status, query, candidates, candidate_limit_reached: isTruncated }: Decided,
   near: readonly Candidate[],
   differs: Explained['differs_in'],
-  related: Explained['related'],
+  { related, searched }: { related: Explained['related']; searched: readonly Candidate[] },
 ): Pick<Explained, 'explanation' | 'next'> {
   const [first, second] = candidates
   if (!first) {
     const similar = related.filter(({ relation }) => relation === 'similar').length
     const others = similar > 0 ? `; ${similar} with a similar name are in related` : ''
-    return { explanation: `No company has this name${others}.`, next: 'search' }
+    // A search would find and cost the same.
+    const next = searched.length > 0 ? 'search' : 'nothing'
+    return { explanation: `No company has this name${others}.`, next }
   }
   const { score, conflicts, match_type, signals } = first
   const [conflict] = conflicts
@@ -122,21 +125,25 @@ type Related = Explained['related'][number]
 const relate = (companies: readonly Company[], relation: Related['relation']): Related[] =>
   companies.map(({ company_number, legal_name, status }) => ({ company_number, legal_name, status, relation }))
 
-/** Companies of the same name that are no candidates, and for `no_match` what a search shows. */
-function findRelated({ status, query: { name }, candidates }: Decided, beside: Beside): Related[] {
+/** The candidates of a search for the name. */
+function searchFor({ name }: Decided['query'], { registers, now }: Beside): readonly Candidate[] {
+  const found = name === undefined ? undefined : findInRegisters(registers, { name, fuzzy: 'always' }, now)
+  return found?.kind === 'found' ? found.candidates : []
+}
+
+/** Companies of the same name that are no candidates, and those that a search has found. */
+function findRelated(
+  { query: { name }, candidates }: Decided,
+  searched: readonly Candidate[],
+  { registers }: Beside,
+): Related[] {
   if (name === undefined) return []
-  const { registers, now } = beside
   const query = parseQueryName(name)
   const same = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld
     const equal = findEqualNames(register, query, namesOf(query), { accepts, budgets: openQueryBudgets() })
     return Array.from(equal.values(), ({ company }) => company)
   })
-  const search = () => {
-    const found = findInRegisters(registers, { name, fuzzy: 'always' }, now)
-    return found.kind === 'found' ? found.candidates : []
-  }
-  const searched = status === 'no_match' ? (beside.searched ?? search()) : []
   const similar = searched.filter(({ score }) => score >= SIMILAR_SCORE_MIN).map(({ company }) => company)
   const seen = new Set(candidates.map(({ company }) => company.company_number))
   const others = [...relate(same, 'same_name'), ...relate(similar, 'similar')]

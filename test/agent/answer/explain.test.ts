@@ -65,7 +65,9 @@ describe('[2.6, 2.7, 2.13, 12.5, 12.12] an answer with candidates', () => {
     const none = ask({ name: 'Sample Trading' })
     expect(none).to.include({ status: 'no_match', next: 'search' })
     expect(none.related).to.include.members(['similar 1', 'similar 7'])
-    expect(ask({ name: 'Zzqq Wwxx' })).to.deep.include({ related: [], explanation: 'No company has this name.' })
+    const nothing = { related: [], explanation: 'No company has this name.', next: 'nothing' }
+    expect(ask({ name: 'Zzqq Wwxx' })).to.deep.include(nothing)
+    expect(register.search({ q: 'Zzqq Wwxx' }).candidates).to.deep.equal([])
   })
 
   it('says of a search whether more can exist', () => {
