@@ -206,6 +206,11 @@ describe('POST /mcp', () => {
       expectRefusal(await post(ping(501)), 'invalid_body')
     })
 
+    it('accepts types with wildcards, which HTTP clients send', async () => {
+      for (const Accept of ['*/*', 'application/*, text/*;q=0.5'])
+        expect((await post(listTools, { Accept })).status).to.equal(200)
+    })
+
     it('refuses other content types and encodings', async () => {
       for (const headers of [{ 'Content-Type': 'text/plain' }, { 'Content-Encoding': 'gzip' }])
         expectRefusal(await post(listTools, headers), 'unsupported_media_type')

@@ -41,15 +41,15 @@ export function mcpHandler({ clients, ...options }: McpOptions): RequestHandler 
     // A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security).
     if (headerValues(request, 'Origin').some((each) => each !== origin))
       return refuse(response, { code: 'origin_not_allowed' })
-    if (typeof body === 'string') return refuse(response, { code: body })
+    if (body.kind === 'refused') return sendResponse(response, renderOutcome(body))
     if (!isJsonRequest(request)) return refuse(response, { code: 'unsupported_media_type' })
-    const parsed = parseRequest(body)
+    const parsed = parseRequest(body.bytes)
     if (parsed.kind !== 'valid' || Array.isArray(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf --only mcp`).
     const web = new Request(`${origin}${MCP_PATH}`, {
       method: 'POST',
-      headers: request.headers as Record<string, string>,
+      headers: { ...(request.headers as Record<string, string>), ...(acceptsBoth(request) && { accept: BOTH_TYPES }) },
     })
     callers.set(web, { client, requestId: requestIdOf(request), args: argumentsOf(parsed.value) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
@@ -63,6 +63,12 @@ export function mcpHandler({ clients, ...options }: McpOptions): RequestHandler 
 
   return route
 }
+
+const TYPES = ['application/json', 'text/event-stream']
+const BOTH_TYPES = TYPES.join(', ')
+
+/** The SDK looks for the two types as text, and would refuse the types with wildcards that HTTP clients send. */
+const acceptsBoth = (request: ExpressRequest) => TYPES.every((type) => request.accepts(type) !== false)
 
 /** `text()` would keep each answer in memory until the next full garbage collection. */
 async function readAll({ body }: Response): Promise<string> {
