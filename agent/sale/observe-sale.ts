@@ -17,6 +17,8 @@ export const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
 export const UNANSWERED = { kind: 'unanswered' } as const
 /** The local clock is wrong, so no payment can be called late. */
 const CLOCK_WRONG = refused({ code: 'clock_wrong' })
+/** From `validBefore` to a block that nodes agree on. */
+const BLOCK_SECONDS = 5
 
 export type NotForSale =
   | typeof UNANSWERED
@@ -98,8 +100,20 @@ function judge(
   if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
   const isPassing = reason === 'invalid_exact_evm_payload_authorization_valid_before'
-  if (reason === undefined || (isPassing && time < BigInt(authorization.validBefore))) return UNAVAILABLE
+  if (isPassing && time < BigInt(authorization.validBefore)) return notYetEnded(authorization.validBefore, now())
+  if (reason === undefined) return UNAVAILABLE
   return refusedPayment('payment_invalid', reason)
+}
+
+/** Too late for a sale, too early to say that nothing was paid. */
+function notYetEnded(validBefore: string, now: Date): Refused {
+  const secondsLeft = Number(validBefore) - Math.floor(now.getTime() / 1000)
+  return refused({
+    code: 'payment_verification_unavailable',
+    field: 'validBefore',
+    detail: 'it ends too soon for a sale, and no block after validBefore shows yet that nothing was paid',
+    retryAfterSeconds: Math.max(0, secondsLeft) + BLOCK_SECONDS,
+  })
 }
 
 /** Only a transfer is sold that the token makes after the deployment of the wallet. */

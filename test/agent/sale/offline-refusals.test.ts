@@ -199,5 +199,17 @@ describe('a payment that fails the local checks', () => {
         const authorization = { validBefore: later(300), [member]: later(left) }
         expect((await sale.lookup(await signedPayment({ authorization }))).kind).to.equal(kind)
       })
+
+    for (const left of [14, 1])
+      it(`[5.7.12] waits for a block after validBefore if that is ${left} s away, and says so`, async () => {
+        const authorization = { validAfter: '1', validBefore: later(left) }
+        expect(await sale.lookup(await signedPayment({ authorization })))
+          .to.have.property('refusal')
+          .that.includes({
+            code: 'payment_verification_unavailable',
+            field: 'validBefore',
+            retryAfterSeconds: left + 5,
+          })
+      })
   })
 })
