@@ -4,7 +4,7 @@ import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import type { Client } from '../agent/sale/limits/address-budget.ts'
 import { renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
-import { hasBody, headerValues, isJsonRequest, readBody, requestIdOf } from '../agent/transport/http/request.ts'
+import { hasBody, isJsonRequest, paymentHeadersOf, readBody, requestIdOf } from '../agent/transport/http/request.ts'
 import { refused, type Outcome, type Refused } from '../agent/operation/outcome.ts'
 import {
   inputFaults,
@@ -46,7 +46,7 @@ export function paidHandler(definition: OperationDefinition, options: PaidOption
     const route = findRoute(request.path, [definition])
     if (!route) return next()
     const client = options.clients.of(request)
-    const mayReplay = headerValues(request, PAYMENT_HEADERS.request).length > 0
+    const mayReplay = paymentHeadersOf(request).length > 0
     const outcome = client.budget.admit({ mayReplay }) ?? (await perform(options, request, { ...route, client }))
     if (definition.method === 'GET') response.vary('Accept')
     sendResponse(
@@ -72,21 +72,22 @@ async function perform({ executor, baseUrl }: PaidOptions, request: Request, rou
   const url = resourceUrl(baseUrl, parsed.operation)
   return executor.perform({
     operation: parsed.operation,
-    paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
+    paymentHeaders: paymentHeadersOf(request),
     resourceUrl: read.query === undefined ? url : url.replace(/(\?.*)?$/, () => `?${read.query}`),
     client,
     requestId: requestIdOf(request),
   })
 }
 
+const HAS_QUERY = refused({ code: 'unexpected_input', detail: 'the query string' })
+
 /** The input, and the query string that the quote repeats. Default: that of the canonical URL. */
 type ReadInput = { kind: 'read'; input: unknown; query?: string } | Refused
 
 function readQuery(request: Request, { definition, members }: Route): ReadInput {
-  if (hasBody(request)) return refused({ code: 'unexpected_input' })
+  if (hasBody(request)) return refused({ code: 'unexpected_input', detail: 'the body' })
   const query = rawQuery(request.originalUrl)
-  if (queryMembers(definition).length === 0)
-    return query === '' ? { kind: 'read', input: members } : refused({ code: 'unexpected_input' })
+  if (queryMembers(definition).length === 0) return query === '' ? { kind: 'read', input: members } : HAS_QUERY
   const parsed = parseQueryString(query)
   if (parsed.kind === 'refused') return parsed
   // A member of the path is no parameter.
@@ -98,10 +99,10 @@ function readQuery(request: Request, { definition, members }: Route): ReadInput 
 
 async function readJson(request: Request, { definition, client }: Route): Promise<ReadInput> {
   const body = await readBody(request, { bytesMax: definition.bodyBytesMax ?? 0, client })
-  if (typeof body === 'string') return refused({ code: body })
+  if (body.kind === 'refused') return body
   if (!isJsonRequest(request)) return refused({ code: 'unsupported_media_type' })
-  if (rawQuery(request.originalUrl) !== '') return refused({ code: 'unexpected_input' })
-  const json = parseRequest(body)
+  if (rawQuery(request.originalUrl) !== '') return HAS_QUERY
+  const json = parseRequest(body.bytes)
   switch (json.kind) {
     case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })

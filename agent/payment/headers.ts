@@ -2,8 +2,9 @@
 import * as z from 'zod'
 import { parseRequest } from '../../base/strict-json.ts'
 import { addressSchema } from './accounts.ts'
-import { sentExtensionsSchema } from './extensions.ts'
+import { PAYMENT_IDENTIFIER, sentExtensionsSchema } from './extensions.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import { X402_VERSION } from './terms.ts'
 
 /** A payment for the longest quote stays under 4 KiB. Many proxies accept headers of up to 8 KiB. */
@@ -69,7 +70,7 @@ export type TransferAuthorization = z.infer<typeof authorizationSchema>
 
 type ParsedPayment =
   | { kind: 'none' }
-  | { kind: 'unreadable'; reason: QuoteReason }
+  | { kind: 'unreadable'; reason: QuoteReason; fault: Pick<Refusal, 'field' | 'detail'> }
   | { kind: 'payment'; payment: Payment; /** The payload as sent, for its hash. */ json: unknown }
 
 /** Takes every `PAYMENT-SIGNATURE` header of a request. More than one is an error. */
@@ -84,8 +85,16 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
     if (payment.extensions) payment.extensions = (json as Payment).extensions
     return { kind: 'payment', payment, json }
   }
-  const isOtherVersion = parsed.error.issues.some(({ path }) => path[0] === 'x402Version')
-  return { kind: 'unreadable', reason: isOtherVersion ? 'invalid_x402_version' : 'invalid_payload' }
+  const names = parsed.error.issues.map(({ path }) => (path.includes(PAYMENT_IDENTIFIER) ? path[1] : path.at(-1)))
+  if (json !== undefined && names.includes('x402Version'))
+    return { kind: 'unreadable', reason: 'invalid_x402_version', fault: { field: 'x402Version' } }
+  // All names are of the schema, so that none is input.
+  const field = names[0]?.toString()
+  return { kind: 'unreadable', reason: 'invalid_payload', fault: field === undefined ? NOT_DECODED : { field } }
+}
+
+const NOT_DECODED = {
+  detail: `one header of JSON in standard base64 is needed, of at most ${PAYMENT_HEADER_BYTES_MAX} bytes`,
 }
 
 /** The settlement in the value of a `PAYMENT-RESPONSE` header that the service has made. */

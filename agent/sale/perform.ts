@@ -161,6 +161,6 @@ function checkPayload(
   { operation, resourceUrl }: SaleRequest,
   payload: Exclude<Payload, { kind: 'none' }>,
 ): CheckedPayment | PaymentRefused {
-  if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason)
+  if (payload.kind === 'unreadable') return refusedPayment('payment_invalid', payload.reason, payload.fault)
   return checkPayment(payload, { terms, operation, resourceUrl, now: services.now() })
 }

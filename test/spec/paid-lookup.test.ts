@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { companyResponseSchema } from '../../agent/operation/result.ts'
 import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
 import { searchResponseSchema } from '../../agent/operation/search.ts'
-import { expectRefusal, quoteIn } from '../support/raw-http.ts'
+import { expectRefusal, quoteIn, send } from '../support/raw-http.ts'
 import { header, signQuote, type WirePayment } from '../support/payments.ts'
 import { startTestService } from '../support/service.ts'
 import { COMPANY, expectCharges, RESOLVE, SEARCH } from '../support/transports.ts'
@@ -43,6 +43,20 @@ describe('a paid lookup', () => {
     await expectCharges(service, [PRICE], async () => {
       const bought = await lookup('73848', await signQuote(quote, { key, authorization }))
       expect(bought.status).to.equal(200)
+    })
+  })
+
+  it('[5.3.1] reads the header of x402 v1, whose payments it refuses with their version', async () => {
+    const payment = JSON.parse(Buffer.from(await payFor(lookup('73848')), 'base64').toString()) as WirePayment
+    const ask = (value: string, more: Record<string, string> = {}) =>
+      send({ url: service.url, path: `${COMPANY}/73848`, headers: { 'X-PAYMENT': value, ...more } })
+    await expectCharges(service, [PRICE], async () => {
+      const refused = await ask(header({ ...payment, x402Version: 1 }))
+      expectRefusal(refused, 'payment_invalid')
+      expect(refused.json['error']).to.include({ field: 'x402Version', next: 'pay_again', charged: 'no' })
+      const both = await ask('no payment', { 'PAYMENT-SIGNATURE': header(payment) })
+      expect(both.status).to.equal(200)
+      expect((await ask(header(payment))).text).to.equal(both.text)
     })
   })
 

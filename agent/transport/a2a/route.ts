@@ -10,12 +10,12 @@ import { CompanyCall, type CompanyAgentExecutor } from '../../sale/agent-executo
 import type { SaleRequest } from '../../sale/sale-context.ts'
 import { WorkQueue } from '../../sale/limits/work-queue.ts'
 import { CALL_BODY_BYTES_MAX, CALLS_MAX, LATE } from '../call-limits.ts'
-import { type HttpResponseContent, refuse, renderOutcome, sendResponse } from '../http/response.ts'
+import { type HttpResponseContent, renderOutcome, sendResponse } from '../http/response.ts'
 import type { Clients } from '../http/connections.ts'
-import { headerValues, isJsonRequest, readBody, requestIdOf } from '../http/request.ts'
+import { isJsonRequest, paymentHeadersOf, readBody, requestIdOf } from '../http/request.ts'
 import { refused } from '../../operation/outcome.ts'
 import { A2A_VERSION, isA2aVersion, paymentExtensionUri } from '../../operation/endpoints.ts'
-import { PAYMENT_HEADERS, type Terms } from '../../payment/terms.ts'
+import type { Terms } from '../../payment/terms.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { agentCard } from './card.ts'
 import { readEnvelope, readSendMessage } from './envelope.ts'
@@ -84,13 +84,13 @@ export function a2aHandler(options: A2aOptions): RequestHandler {
 
   async function route(request: Request, response: Response): Promise<void> {
     const client = clients.of(request)
-    const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
+    const paymentHeaders = paymentHeadersOf(request)
     const limited = client.budget.admit({ mayReplay: paymentHeaders.length > 0 })
     if (limited) return sendResponse(response, renderOutcome(limited))
     const body = await readBody(request, { bytesMax: CALL_BODY_BYTES_MAX, client })
-    if (typeof body === 'string') return refuse(response, { code: body })
+    if (body.kind === 'refused') return sendResponse(response, renderOutcome(body))
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
-    const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {
+    const work = answer(request, body.bytes, { client, paymentHeaders }).catch((fault: unknown) => {
       if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
       report('a2a_call_failed', fault, requestIdOf(request))
       return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })

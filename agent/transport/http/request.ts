@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { readUpTo } from '../../../base/read-body.ts'
 import { parseUrl } from '../../../base/url-policy.ts'
+import { refused, type Refused } from '../../operation/outcome.ts'
+import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, for OPTIONS also
@@ -32,8 +34,14 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
+/** The values of the payment header. `X-PAYMENT` is that of x402 v1, whose payments are refused with their version. */
+export function paymentHeadersOf(request: IncomingMessage): string[] {
+  const sent = headerValues(request, PAYMENT_HEADERS.request)
+  return sent.length > 0 ? sent : headerValues(request, 'X-PAYMENT')
+}
+
 /**
- * Reads the body, or returns the code of the refusal. A body that is not there yet takes another turn of the client.
+ * Reads the body, or returns the refusal. A body that is not there yet takes another turn of the client.
  * Nothing is decompressed, so a small body cannot become a large one. A body that is too large is refused at once. The
  * rest of a body of known length is read and discarded, because a client that is still sending would lose the answer if
  * the connection closed. A chunked body may have no end, so its connection closes (contract 7.3).
@@ -41,20 +49,22 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 export async function readBody(
   request: IncomingMessage,
   { bytesMax, client }: { bytesMax: number; client: { takeTurn: (work: () => void) => void } },
-): Promise<Uint8Array | 'body_too_large' | 'invalid_body' | 'unsupported_media_type'> {
-  if (request.headers['content-encoding'] !== undefined) return 'unsupported_media_type'
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return 'body_too_large'
+): Promise<{ kind: 'read'; bytes: Uint8Array } | Refused> {
+  if (request.headers['content-encoding'] !== undefined) return refused({ code: 'unsupported_media_type' })
+  const tooLarge = refused({ code: 'body_too_large', detail: `at most ${bytesMax / 1024} KiB` })
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return tooLarge
   // The body has arrived if the request waited for its turn. If it did not wait, another turn takes no time.
   const isWhole = request.complete
   // Not destroyed beyond the limit, because the answer uses its connection.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   const bytes = await readUpTo(chunks, bytesMax).catch(() => 'invalid_body' as const)
-  if (bytes === 'invalid_body') return bytes
+  if (bytes === 'invalid_body') return refused({ code: bytes })
   if (!bytes) {
     request.resume()
-    return 'body_too_large'
+    return tooLarge
   }
-  return isWhole ? bytes : new Promise((resolve) => client.takeTurn(() => resolve(bytes)))
+  const read = { kind: 'read', bytes } as const
+  return isWhole ? read : new Promise((resolve) => client.takeTurn(() => resolve(read)))
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'

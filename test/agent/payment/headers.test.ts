@@ -116,6 +116,21 @@ describe('the limits of a payment header', () => {
       refuse({ extensions: { 'payment-identifier': value } })
   })
 
+  it('[2.8] names the member at fault, or the form of the header', () => {
+    const { payload, ...rest } = payment
+    const faultOf = (text: string) => {
+      const parsed = parsePaymentHeaders([text])
+      return parsed.kind === 'unreadable' && (parsed.fault.field ?? parsed.fault.detail?.slice(0, 10))
+    }
+    const withId = { extensions: { 'payment-identifier': { info: { id: 'short' } } } }
+    const withValue = { ...payload, authorization: { ...payload.authorization, value: '01' } }
+    const members = [{ x402Version: 1 }, { payload: { ...payload, signature: '0x' } }, { payload: withValue }, withId]
+    const faults = members.map((change) => faultOf(header({ ...payment, ...change })))
+    expect(faults).to.deep.equal(['x402Version', 'signature', 'value', 'payment-identifier'])
+    expect(faultOf(header(rest))).to.equal('payload')
+    for (const text of ['', 'e30', '{}', header([])]) expect(faultOf(text)).to.equal('one header')
+  })
+
   it('[5.3.5] keeps the extensions as sent', () => {
     const extensions = { 'payment-identifier': { info: { id: 'a'.repeat(16), required: false }, more: 1 }, other: [1] }
     expect(parsePaymentHeaders([header({ ...payment, extensions })]))

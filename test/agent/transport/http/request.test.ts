@@ -24,7 +24,7 @@ describe('the body of a request', () => {
         void closed.then(() => setImmediate()).then(work)
       }
       const body = await readBody(request, { bytesMax: 10, client: { takeTurn } })
-      response.end(typeof body === 'string' ? body : `read ${Buffer.from(body).toString()}`)
+      response.end(body.kind === 'refused' ? body.refusal.code : `read ${Buffer.from(body.bytes).toString()}`)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return connect((server.address() as AddressInfo).port, '127.0.0.1')
