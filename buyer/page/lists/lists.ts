@@ -2,6 +2,7 @@
  * Reads a list, shows its price, buys it, and shows the stored result. A bought list has a URL of its own, which opens
  * it in any tab of this browser.
  */
+import { purchaseName } from '../../library/open-buyer.ts'
 import { namesOf } from '../../lists/columns.ts'
 import { proposeHeader } from '../../lists/header.ts'
 import { readList, type List } from '../../lists/list.ts'
@@ -321,7 +322,7 @@ function showOpened(shown: OpenedList): void {
 async function showReceipt({ id, stored }: OpenedList): Promise<void> {
   const { showBooks } = await import('../books.ts')
   const batches = new Set((await readStored(id))?.batches)
-  const purchases = (await readPurchases()).filter(({ name }) => batches.has(name))
+  const purchases = (await readPurchases()).filter(({ purchase }) => batches.has(purchaseName(purchase.request)))
   showBooks(stored.name, purchases)
   hideButton()
   scrollTo(0, 0)

@@ -108,6 +108,13 @@ describe('a list in the page', () => {
     expect(paid).to.equal(1)
   })
 
+  it('has a receipt for the books with its payments', async () => {
+    await buySuppliers()
+    await page.getByRole('link', { name: 'Receipt for the books' }).click()
+    const shown = await seen('#answer', /^Receipt, suppliers\.csv/)
+    expect(shown).to.match(/Total\s+0\.01 USDC[^]*\s0\.01\s[^]*0x[0-9a-f]{64}/)
+  })
+
   it('is deleted with its answers after a question', async () => {
     await buySuppliers()
     const url = page.url()
