@@ -46,8 +46,9 @@ Example:
 
 const FILE = 'a CSV, or an .xlsx file'
 
-const parseReportName = (text: string) =>
-  matching(/(?<!\.xlsx)$/i, 'Its name must end with one of .csv, .tsv, .json.')(parseTableName(text))
+/** A review is read again. */
+const parseReviewName = (text: string) =>
+  matching(/(?<!\.json)$/i, 'A review cannot be JSON: name a .csv, .tsv or .xlsx.')(parseTableName(text))
 
 const collect = (column: string, columns: readonly string[] = []) => [...columns, column]
 
@@ -79,7 +80,7 @@ export function addLists(parent: Command, client: Client): void {
     .option(
       '--review <file>',
       'write the rows that need a person; if it exists, take the numbers that are in it',
-      parseTableName,
+      parseReviewName,
     )
     .option(
       '--max-total <usdc>',
@@ -102,7 +103,7 @@ export function addLists(parent: Command, client: Client): void {
     )
     .requiredOption('--state <file>', 'the file that keeps the records from one run to the next')
   addTableOptions(watchCommand)
-    .option('--report <file>', 'the report to write, a .csv, .tsv or .json', parseReportName)
+    .option('--report <file>', 'the report to write, a .csv, .tsv, .xlsx or .json', parseTableName)
     .option('--max-total <usdc>', 'pay at most this in a run; required without --dry-run', parseAmount)
   addPayOptions(watchCommand)
     .addHelpText('after', WATCH_HELP)

@@ -79,6 +79,8 @@ const WRONG: [args: string[], status: number, message: RegExp][] = [
   [[...LIST, '--out', 'DIR/open.key', '--force'], 2, /open\.key' is invalid\. Its name must end with one of/],
   [[...LIST, '--out', 'DIR/other.csv'], 2, /other\.csv is not an output of DIR\/list\.csv\. .* add --force/],
   [[...LIST, '--review', 'DIR/none/review.csv'], 2, /'--review' names .* a folder that does not exist/],
+  [[...LIST, '--review', 'DIR/review.json'], 2, /review\.json' is invalid\. A review cannot be JSON/],
+  [[...WATCH, '--report', 'DIR/report.xlsx'], 1, /Nothing was signed/],
   [[...WATCH, '--report', 'DIR/none/report.csv'], 2, /'--report' names .* a folder that does not exist/],
   [[...LIST, '--out', '-'], 2, /'--purchases' is required if stdout is the output/],
   [['reconcile', '-', ...LIST.slice(2)], 2, /'--purchases' is required if stdout is the output/],
