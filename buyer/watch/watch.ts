@@ -17,7 +17,7 @@ import { namesOf, readCells } from '../lists/columns.ts'
 import { describeSheet, fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { describeColumns, proposeColumns } from '../lists/propose-columns.ts'
-import { lineMarks } from '../lists/typed-lines.ts'
+import { countWithoutTotals, lineMarks } from '../lists/typed-lines.ts'
 import { readNumber } from '../typed-input.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import type { CommandContext, CommandResult } from '../../agent/command-line/context.ts'
@@ -57,7 +57,10 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions, print: Pr
   const columns = locateColumns(table.rows, { number: column ?? proposeNumber({ table, headerRow }, print) }, headerRow)
   const rows = fitRows(table, headerRow)
   const isHidden = (index: number) => table.hidden.has(headerRow + index)
-  const texts = rows.map((row, index) => (isHidden(index) ? '' : (readCells(row, columns).number?.trim() ?? '')))
+  const end = countWithoutTotals(rows)
+  const texts = rows.map((row, index) =>
+    isHidden(index) || index >= end ? '' : (readCells(row, columns).number?.trim() ?? ''),
+  )
   const withoutMark = lineMarks(texts)
   const found = texts.map((text) => readNumber(withoutMark(text)) ?? '')
   const numbers = new Set(found.filter((number) => COMPANY_NUMBER_PATTERN.test(number)))

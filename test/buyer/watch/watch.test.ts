@@ -45,6 +45,8 @@ describe('client watch of two companies', () => {
     ['1001\n1008\n', 0, /^Columns: company_number = column 1\.\n0\.003 /],
     // A number with a sign is not read, and the marks of typed lines are none.
     ['CRO No.\n1001\n-1008\n', 0, /^Columns: company_number = CRO No\.\nRows without a company number.*\n  3\n0\.002 /],
+    // A total is no number of a company.
+    ['Supplier,CRO No.\nA Ltd,1001\nTotal,1008\n', 0, /Rows without a company number.*\n {2}3\n0\.002 /],
     ['CRO No.\n- 1001\n- 1008\n', 0, /^Columns: company_number = CRO No\.\n0\.003 /],
     [
       'Supplier No,Supplier Name\n1,A Ltd\n2,B Ltd\n',
