@@ -17,8 +17,8 @@ interface Offered extends OfferedService {
   hasHiddenRows?: boolean | undefined
 }
 
-/** A text as one word of a shell. A name that begins with a hyphen would be an option. */
-const quote = (text: string): string => `'${text.replace(/^-/, './-').replaceAll("'", `'\\''`)}'`
+/** A text as one word of a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const FLAGS: Record<keyof RowCells, string> = {
   name: '--column',
@@ -42,5 +42,7 @@ export function reconcileCommand({ file, rows, headerRow, columns, ...given }: O
   ]
   // The command needs a limit there. It says the price, and asks.
   const limit = offered.mode === 'mainnet' ? [`--max-total ${((rows * resolve.prices.mainnet) / 1e6).toFixed(2)}`] : []
-  return [program, 'reconcile', quote(file), header, ...read, ...table, ...limit, '--batch', service].join(' ')
+  // A name that begins with a hyphen would be an option.
+  const path = quote(file.replace(/^-/, './-'))
+  return [program, 'reconcile', path, header, ...read, ...table, ...limit, '--batch', service].join(' ')
 }

@@ -154,8 +154,9 @@ describe('a list as the page shows it', () => {
       mode: 'testnet',
       columns: { company_number: 1 },
       headerRow: 0,
+      sheet: '-2026',
     })
-    expect(test).to.match(/ 'a.csv' --no-header --column none --number-column 1 /)
+    expect(test).to.match(/ 'a.csv' --no-header --column none --number-column 1 .* --sheet '-2026' /)
     expect(test).to.not.contain('--max-total')
   })
 })
