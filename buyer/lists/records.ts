@@ -1,7 +1,11 @@
 /** The newest records that a storage has bought, by company number. Reads each answer once. */
+import { asOf } from '../../agent/operation/as-of.ts'
+import { itemsOf } from '../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { parseJson } from '../../base/read-body.ts'
-import { findPurchase, listNames } from '../library/purchase-file.ts'
+import { findPurchase, listNames, type Purchase } from '../library/purchase-file.ts'
+import { requestedOperation } from '../library/purchase-request.ts'
 import { purchasedReceipt } from '../library/verify-purchase.ts'
 import type { BuyerStorage } from '../library/storage.ts'
 
@@ -22,6 +26,7 @@ export function openRecords(storage: BuyerStorage): FindRecord {
       const purchase = await findPurchase({ storage, name }).catch(() => undefined)
       if (!purchase || purchasedReceipt(purchase) === undefined) continue
       read.add(name)
+      if (isOfEarlierDay(purchase)) continue
       const boughtAt = purchase.signed_at
       for (const company of companiesIn(parseJson(purchase.answer?.body ?? '')))
         if ((records.get(company.company_number)?.boughtAt ?? '') <= boughtAt)
@@ -29,6 +34,11 @@ export function openRecords(storage: BuyerStorage): FindRecord {
     }
     return records.get(number)
   }
+}
+
+function isOfEarlierDay({ request }: Purchase): boolean {
+  const operation = requestedOperation(request, OPERATIONS)
+  return operation !== undefined && itemsOf(operation).some(({ definition }) => definition.name === asOf.name)
 }
 
 /** The library has checked the form of each answer that was paid. */

@@ -7,6 +7,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { z } from 'zod'
+import { createBuyer } from '../../../buyer/library/buyer.ts'
+import { dateOfSource, type Source } from '../../../store/dataset/source.ts'
 import { runCommand, type CliResult } from '../../support/cli.ts'
 import { startTestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -273,6 +275,15 @@ describe('[15.12, 15.24] the command reconcile-service', function () {
       { 'Sec-Fetch-Site': 'none' },
     ])
       expect(await statusWith(headers, ''), JSON.stringify(headers)).to.equal(200)
+  })
+
+  it('shows no record of an earlier day, which another command has bought into the folder', async () => {
+    const url = await start()
+    const metadata = (await (await fetch(`${service.url}/api/v1/meta`)).json()) as { source: Source }
+    const buyer = createBuyer({ url: service.url, key: service.buyerKey, folder: join(directory, 'folder') })
+    await buyer.asOf('1002', dateOfSource(metadata.source))
+    const preview = await (await fetch(`${url}preview?id=1002`)).text()
+    expect(preview).to.contain('This record was not bought')
   })
 
   it('refuses other paths, methods, forms and sizes without a purchase', async () => {
