@@ -196,7 +196,7 @@ function addClient(parent: Command, client: Client): void {
     .hook('preSubcommand', (command) => {
       if (command.opts()['retry'] !== undefined) command.error("error: option '--retry' takes no command")
     })
-    .action(async (options: { retry?: string; json?: boolean; verbose?: boolean }, command: Command) => {
+    .action(async (options: { retry?: string; rpc?: string; json?: boolean; verbose?: boolean }, command: Command) => {
       // Commander names the nearest command only if there is no action.
       if (command.args.length > 0) (command as Command & { unknownCommand: () => never }).unknownCommand()
       if (options.retry === undefined) return command.help({ error: true })

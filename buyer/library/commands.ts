@@ -14,6 +14,7 @@ import { showUsdc } from '../amounts.ts'
 import { describeFailure, FAUCET, readDataError, type Limits } from '../failure.ts'
 import { toReadable, toTable } from '../readable-answer.ts'
 import { describeOtherUrl, type Target } from '../target.ts'
+import { openAuthorizationCheck } from './authorization-state.ts'
 import { completePurchase, type BoughtAnswer } from './buy.ts'
 import { conclude, openBuyer } from './open-buyer.ts'
 import { buyAnswer } from './methods.ts'
@@ -40,7 +41,7 @@ import { purchaseJson } from './purchase-list.ts'
 import { locationOf, type BuyerStorage } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-type ReportOptions = Pick<Target, 'json' | 'verbose'> & Partial<Pick<Target, 'readAuthorization'>>
+type ReportOptions = Pick<Target, 'json' | 'verbose'>
 
 interface BuyOptions extends Target {
   operation: Operation
@@ -129,9 +130,9 @@ function showSteps(
 export async function retryPurchase(
   context: CommandContext,
   path: string,
-  options: ReportOptions,
+  { rpc, ...options }: ReportOptions & { rpc?: string },
 ): Promise<CommandResult> {
-  const { note } = context
+  const { note, fetch } = context
   const entry = fileEntry(path)
   const saved = await findPurchase(entry).catch((cause: unknown) => cause as PurchaseError)
   if (saved === undefined) throw new Error(`${path} does not exist`)
@@ -144,7 +145,9 @@ export async function retryPurchase(
   progress.stored(path)
   const repeat = async () => {
     const answer = await completePurchase({ request, entry, runtime: context }, saved)
-    if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { ...options, runtime: context })
+    const node = rpc === undefined ? undefined : { url: rpc, asset: readPayment(saved).asset }
+    const readAuthorization = node && openAuthorizationCheck(fetch, node)
+    if (!isPaid || isSame(saved, answer)) return conclude(request, answer, { readAuthorization, runtime: context })
     const text = `${answer.status}: THE ANSWER DIFFERS from the saved one, which was kept`
     throw new PurchaseError('answer_unexpected', text, { file: path })
   }

@@ -372,20 +372,31 @@ describe('the client', () => {
     expect(new Set(paymentsSent()).size).to.equal(2)
   })
 
-  it('[14.8] exits with 4 if a node shows the charge of a payment that the service refused', async () => {
-    const node = 'http://127.0.0.1:8545'
+  const NODE = 'http://127.0.0.1:8545'
+  /** The node shows every authorization as used. */
+  const withNode: typeof service = async (input, init) => {
+    if (new Request(input).url !== `${NODE}/`) return service(input, init)
+    const isCall = typeof init?.body === 'string' && init.body.includes('eth_call')
     const word = `0x${'1'.padStart(64, '0')}`
-    change = {
-      fetch: async (input, init) => {
-        if (new Request(input).url !== `${node}/`) return service(input, init)
-        const isCall = typeof init?.body === 'string' && init.body.includes('eth_call')
-        return Response.json({ result: isCall ? word : { number: '0x1', timestamp: '0x1' } })
-      },
-    }
+    return Response.json({ result: isCall ? word : { number: '0x1', timestamp: '0x1' } })
+  }
+
+  it('[14.8] exits with 4 if a node shows the charge of a payment that the service refused', async () => {
+    change = { fetch: withNode }
     answers = [INSUFFICIENT]
-    expect(await client('lookup', '1', '--rpc', node)).to.equal(4)
+    expect(await client('lookup', '1', '--rpc', NODE)).to.equal(4)
     expect(printed.at(-1)).to.match(/ The chain shows the charge\. Run the same command again/)
-    expect(await client('lookup', '1', '--rpc', node)).to.equal(0)
+    expect(await client('lookup', '1', '--rpc', NODE)).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+  })
+
+  it('[14.8, 15.6] asks the node of --rpc for --retry too', async () => {
+    answers = [INSUFFICIENT]
+    expect(await client('lookup', '1')).to.equal(6)
+    change = { fetch: withNode }
+    answers = [INSUFFICIENT]
+    expect(await client('--retry', purchasePath(), '--rpc', NODE)).to.equal(4)
+    expect(printed.at(-1)).to.match(/ The chain shows the charge\./)
     expect(new Set(paymentsSent()).size).to.equal(1)
   })
 
