@@ -33,8 +33,6 @@ export interface OpenedList {
   former: List | undefined
   /** The columns of numbers and names, if numbers are read. */
   judged: JudgedColumns | undefined
-  /** Whether a person has named the column of the numbers. */
-  isNumberNamed: boolean
 }
 
 /** Reads the list by the columns that are proposed, kept or named, and says which they are. */
@@ -77,7 +75,6 @@ export function openList(
     former: before && !isSame ? readFormer(table, before, headerRow) : undefined,
     judged:
       number === undefined ? undefined : { number: describeColumn(number, header), name: describeColumn(name, header) },
-    isNumberNamed,
   }
 }
 

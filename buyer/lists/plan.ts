@@ -186,7 +186,7 @@ function estimate(operations: ReadonlyMap<string, Operation>, { rows, all }: Pur
   let numbered = 0
   for (const [key, operation] of operations) {
     const { state, item } = rows.get(key) ?? { state: { kind: 'unpaid' } }
-    if (state.kind === 'paid' || state.kind === 'decided') counts.paid += 1
+    if (state.kind === 'paid') counts.paid += 1
     else if (state.kind === 'open') counts.open += 1
     else counts.toPay += 1
     if (state.kind !== 'unpaid') continue

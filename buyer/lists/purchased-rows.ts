@@ -74,11 +74,10 @@ export async function readPurchasedRows(
     else {
       const batch: Batch = { request: purchase.request, items: itemsOf(operation) }
       const refusals = state.kind === 'paid' ? batchRefusals(purchase.answer?.body) : []
-      const states = refusals.map((each): RowState => (each === undefined ? state : { kind: 'decided', code: each }))
-      const each = batchRows(baseUrl, batch, { state, entry })
-      batches.push(
-        ...each.map(([key, row], at): [string, RowPurchase] => [key, { ...row, state: states[at] ?? state }]),
-      )
+      for (const [at, [key, row]] of batchRows(baseUrl, batch, { state, entry }).entries()) {
+        const refusal = refusals[at]
+        batches.push([key, refusal === undefined ? row : { ...row, state: { kind: 'decided', code: refusal } }])
+      }
     }
   }
   for (const [key, row] of batches) bought.rows.set(key, row)

@@ -91,7 +91,7 @@ export async function reconcileFile(context: CommandContext, options: ReconcileO
   const signal = interruptedAloud(context)
   const rows = resultRows(context, options, {
     list,
-    judgedColumns: opened.isNumberNamed ? undefined : opened.judged,
+    judgedColumns: opened.kept.is_number_named ? undefined : opened.judged,
     plan,
     buy,
     found,
@@ -248,8 +248,7 @@ async function* boughtRows(
   const showRows = showProgress(context)
   // A resumed list begins with the rows that are paid.
   const isKnown = ({ operation, known }: Plan['rows'][number]) =>
-    known !== undefined ||
-    (operation && /^(?:paid|decided)$/.test(plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind ?? ''))
+    known !== undefined || (operation && plan.purchased.rows.get(rowKey(baseUrl, operation))?.state.kind === 'paid')
   const remaining = new Set(plan.rows.flatMap((row) => (isKnown(row) ? [] : [row.listed.at])))
   const show = () => {
     const done = list.rows.length - remaining.size
