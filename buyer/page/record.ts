@@ -1,5 +1,6 @@
 /** One company as a person reads it, and what can be done with its record. */
 import { showAddress } from '../address.ts'
+import { addressOf } from '../candidate-row.ts'
 import { noticesOf, type Notice } from '../notices.ts'
 import { filingStatus } from '../../agent/operation/filing-status.ts'
 import type { SearchResponse } from '../../agent/operation/search.ts'
@@ -125,9 +126,8 @@ function showTools(company: Company, { source, snapshot_id }: Provenance): HTMLE
 
 /** The fields of the record as a table of one row. */
 async function download(company: Company, { source, snapshot_id }: Provenance, end: string): Promise<void> {
-  const { registered_address: address, ...fields } = company
-  const registered_address = [...address.lines, address.eircode].filter(Boolean).join(', ')
-  const row = { ...fields, registered_address, source: source.dataset_url, snapshot_id }
+  const { registered_address: _, ...fields } = company
+  const row = { ...fields, registered_address: addressOf(company), source: source.dataset_url, snapshot_id }
   const name = `${company.company_number}.${end}`
   allowLater()
   const { encodeTable } = await import('../table/write-table.ts')

@@ -98,11 +98,10 @@ export const purchasesOf = async (name: string): Promise<Bought[]> =>
   (await readPurchases()).filter(({ purchase }) => purchaseName(purchase.request) === name)
 
 /**
- * Removes the purchases of a request together, because a remaining older one would be taken for the newest. Keeps them,
- * and returns false, if one is open: its payment may still be settled.
+ * Removes the purchases of a request together, because a remaining older one would be taken for the newest. Keeps them
+ * if one is open: its payment may still be settled.
  */
-export async function removePurchases(name: string): Promise<boolean> {
-  if ((await purchasesOf(name)).some(isOpen)) return false
+export async function removePurchases(name: string): Promise<void> {
+  if ((await purchasesOf(name)).some(isOpen)) return
   for (const entry of await storage.list(name)) await storage.remove(entry)
-  return true
 }

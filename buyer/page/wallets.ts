@@ -65,7 +65,7 @@ const SANDBOX: Signer = {
 /** The value of the option, as the page has it. */
 const SANDBOX_OPTION = 'sandbox'
 
-const found = new Map<string, Wallet>()
+const found = new Map<string, Wallet['provider']>()
 const choice = find('#wallet') as HTMLSelectElement
 
 /** Adds an option for each wallet, also later when another one announces itself. The first announcement counts. */
@@ -79,7 +79,7 @@ export function listWallets(): void {
       new Option(removeHidden(info.name).slice(0, 40), info.uuid, false, choice.value === ''),
       choice.length - 1,
     )
-    found.set(info.uuid, { info: { ...info }, provider })
+    found.set(info.uuid, provider)
   })
   dispatchEvent(new Event('eip6963:requestProvider'))
 }
@@ -91,7 +91,7 @@ export function listWallets(): void {
 export async function connectWallet(amount: number, signal: AbortSignal): Promise<Signer> {
   if (choice.value === SANDBOX_OPTION) return SANDBOX
   const { chainId, asset } = DEPLOYMENTS[mode]
-  const provider = found.get(choice.value)?.provider ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
+  const provider = found.get(choice.value) ?? (globalThis as { ethereum?: Wallet['provider'] }).ethereum
   if (!provider) throw walletError(noWallet(amount))
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error))

@@ -1,4 +1,5 @@
 /** Buys the rows of a list, and sends stored payments again after a failure. Nothing is signed without a click. */
+import { FREE_PATHS } from '../../../agent/operation/endpoints.ts'
 import { purchaseName } from '../../library/open-buyer.ts'
 import { listPurchases, paidAmount } from '../../library/purchase-state.ts'
 import type { Signer } from '../../library/signer.ts'
@@ -105,7 +106,7 @@ export const sendStored = (plan: Plan): Promise<Ended> =>
 /** Resolves when the service answers, after five minutes, or when nobody waits any more. */
 export async function untilBack(isWanted: () => boolean): Promise<void> {
   for (let poll = 0; poll < POLLS_MAX && isWanted(); poll += 1) {
-    const isBack = await fetch(`${baseUrl}/api/v1/meta`, { cache: 'no-store' }).then(
+    const isBack = await fetch(`${baseUrl}${FREE_PATHS.metadata}`, { cache: 'no-store' }).then(
       ({ ok }) => ok,
       () => false,
     )

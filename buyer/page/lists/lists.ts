@@ -225,13 +225,15 @@ async function refresh({ id, list, view }: OpenedList, { refused }: Ended): Prom
 
 /** Shows the list after a purchase. Payments without an answer are sent again before a new one is offered. */
 async function finish(shown: OpenedList, ended: Ended, isCurrent: () => boolean): Promise<void> {
-  if (opened !== shown) fold(true)
-  if (opened !== shown) showOpened(shown)
+  if (opened !== shown) {
+    fold(true)
+    showOpened(shown)
+  }
   const plan = await refresh(shown, ended)
   if (!isCurrent()) return
   if (openRows(plan).length > 0) return resend(shown, ended, isCurrent)
   if (!ended.isColumn) offerRest(shown, plan)
-  else offerContinue(shown, plan, { verb: 'Continue so' })
+  else offerContinue(shown, plan, true)
   const change = button('Choose other columns', () => void chooseOthers(shown))
   say(ended.failure, 'fault', ...(ended.isColumn ? [change] : []))
 }
@@ -278,14 +280,14 @@ function offerRest(shown: OpenedList, plan: Plan): void {
   else offerNothing()
 }
 
-/** Sends what is stored, and signs what is announced. Once a person has confirmed the column, it is not checked. */
-function offerContinue(shown: OpenedList, plan: Plan, { verb = 'Continue' } = {}): void {
-  const judgedColumns = verb === 'Continue' ? judgedColumnsOf(shown.list, shown.stored) : undefined
-  offer(verb, plan.left, () =>
+/** Sends what is stored, and signs what is announced. A click that confirms the column ends its check. */
+function offerContinue(shown: OpenedList, plan: Plan, isConfirming = false): void {
+  const judgedColumns = isConfirming ? undefined : judgedColumnsOf(shown.list, shown.stored)
+  offer(isConfirming ? 'Continue so' : 'Continue', plan.left, () =>
     holdList(plan, async () => {
       const isCurrent = begin()
       const now = await planOf(shown.list)
-      if (now.left !== plan.left) return offerContinue(shown, now, { verb })
+      if (now.left !== plan.left) return offerContinue(shown, now, isConfirming)
       const key = await signerFor(now)
       offerNothing()
       await updateList(shown.id, { batches: batchesOf(now) })

@@ -52,13 +52,14 @@ export interface ShownRow {
   known: KnownRow
 }
 
-const DECISIONS: Record<Group, string> = {
-  matched: 'matched',
-  undecided: 'to decide',
-  unmatched: 'no match',
-  unread: 'not read',
-  open: 'no answer yet',
-  unpaid: 'not bought',
+/** In the order of the summary. */
+const WORDS: Record<Group, { decision: string; counted: string }> = {
+  matched: { decision: 'matched', counted: 'matched' },
+  undecided: { decision: 'to decide', counted: 'to decide' },
+  unmatched: { decision: 'no match', counted: 'without a match' },
+  unread: { decision: 'not read', counted: 'not read' },
+  open: { decision: 'no answer yet', counted: 'without an answer yet' },
+  unpaid: { decision: 'not bought', counted: 'not bought' },
 }
 
 export const lastChoice = (steps: readonly Step[]): Step | undefined => {
@@ -106,7 +107,7 @@ export function showRow(known: KnownRow, steps: readonly Step[] = []): ShownRow 
     at: listed.at,
     asked: askedOf(listed),
     group,
-    decision: choice ? (choice.kind === 'none' ? 'none of these' : 'chosen') : DECISIONS[group],
+    decision: choice ? (choice.kind === 'none' ? 'none of these' : 'chosen') : WORDS[group].decision,
     company,
     provenance: provenanceOf(known.result),
     condition: conditionOf(company),
@@ -180,18 +181,9 @@ export interface Filter {
   accepts: (row: ShownRow) => boolean
 }
 
-const COUNTED: readonly [Group, (count: number) => string][] = [
-  ['matched', (count) => `${count} matched`],
-  ['undecided', (count) => `${count} to decide`],
-  ['unmatched', (count) => `${count} without a match`],
-  ['unread', (count) => `${count} not read`],
-  ['open', (count) => `${count} without an answer yet`],
-  ['unpaid', (count) => `${count} not bought`],
-]
-
 /** The groups that have rows, and the conditions of their companies. */
 export function summarise(rows: readonly ShownRow[]): Filter[] {
-  return COUNTED.flatMap(([group, describe]): Filter[] => {
+  return (Object.keys(WORDS) as Group[]).flatMap((group): Filter[] => {
     const inGroup = rows.filter((row) => row.group === group)
     if (inGroup.length === 0) return []
     const conditions = [...new Set(inGroup.flatMap(({ condition }) => (condition === '' ? [] : [condition])))]
@@ -200,7 +192,11 @@ export function summarise(rows: readonly ShownRow[]): Filter[] {
       const text = `${inGroup.filter(accepts).length} ${condition}`
       return { id: `${group} ${condition}`, text, within: group, accepts }
     })
-    const whole: Filter = { id: group, text: describe(inGroup.length), accepts: (row) => row.group === group }
+    const whole: Filter = {
+      id: group,
+      text: `${inGroup.length} ${WORDS[group].counted}`,
+      accepts: (row) => row.group === group,
+    }
     return [whole].concat(parts)
   })
 }
