@@ -188,12 +188,12 @@ export interface CallOptions {
   /** Requests with different keys are different purchases. */
   key?: string | null
   /** Ends the call. Before the signature nothing is signed then; after it, the outcome is unknown. */
-  signal?: AbortSignal | null | undefined
-  /** After this time the call ends as if it were aborted. */
+  signal?: AbortSignal | undefined
+  /** After this time, with all repetitions, the call ends as if it were aborted. In an iteration, of each page. */
   timeoutMs?: number | undefined
-  /** Wins over that of the buyer. */
+  /** An answer of this age is bought again. */
   maxAgeSeconds?: number | undefined
-  /** The highest price, in micro-USDC. Wins over that of the buyer. */
+  /** The highest price, in micro-USDC. */
   amountMax?: number | undefined
   /** What may still be signed of a sum that the caller has limited, in micro-USDC. */
   amountLeft?: number | undefined

@@ -4,16 +4,7 @@ import { requireAmount } from './open-buyer.ts'
 import { ConfigurationError, PurchaseError } from './purchase-error.ts'
 
 /** Of one call. What it sets wins over the options of the buyer. */
-export interface MethodOptions {
-  /** Ends the call. Before the signature nothing is signed then; after it, the outcome is unknown. */
-  signal?: AbortSignal | undefined
-  /** After this time, with all repetitions, the call ends as if it were aborted. In an iteration, of each page. */
-  timeoutMs?: number | undefined
-  /** An answer of this age is bought again. */
-  maxAgeSeconds?: number | undefined
-  /** The highest price, in micro-USDC. */
-  amountMax?: number | undefined
-}
+export type MethodOptions = Pick<CallOptions, 'signal' | 'timeoutMs' | 'maxAgeSeconds' | 'amountMax'>
 
 /** Of a call whose pages are read one after another. */
 export interface PageOptions extends MethodOptions {

@@ -60,7 +60,7 @@ function deferred() {
   return { promise, resolve }
 }
 
-type Signal = AbortSignal | null | undefined
+type Signal = AbortSignal | undefined
 
 /** Resolves with the reason of the first signal that aborts. The caller calls `stop`. */
 export function whenAborted(signals: readonly Signal[]) {
