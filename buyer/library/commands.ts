@@ -22,17 +22,9 @@ import { fileEntry, folderStorage } from './folder-storage.ts'
 import { EXIT_UNDELIVERED, exitStatusOf, OUTCOMES, toMoment } from './outcome.ts'
 import { createPrivateKey, readPrivateKey } from './private-key.ts'
 import { PurchaseError } from './purchase-error.ts'
-import {
-  findPurchase,
-  listNames,
-  markDelivered,
-  NO_FILE,
-  readPayment,
-  readPurchase,
-  type Purchase,
-} from './purchase-file.ts'
+import { findPurchase, markDelivered, NO_FILE, readPayment, readPurchase, type Purchase } from './purchase-file.ts'
 import { Progress } from './progress.ts'
-import { listPurchases, type ListedPurchase } from './purchase-state.ts'
+import { readAll, type ListedPurchase } from './purchase-state.ts'
 import { a2aRequest, requestedOperation, restRequest } from './purchase-request.ts'
 import { fetchReceiver } from './quote.ts'
 import { signerOf } from './signer.ts'
@@ -178,7 +170,7 @@ export async function printPurchases(context: CommandContext, path: string): Pro
   const folder = isOfList ? `${path}${LIST_SUFFIX}` : path
   const list = folder.endsWith(LIST_SUFFIX) ? folder.slice(0, -LIST_SUFFIX.length) : undefined
   const storage = folderStorage(folder)
-  const purchases = await listPurchases(storage, now())
+  const { listed: purchases, damaged } = await readAll(storage, now())
   if (isJson) printJson(purchases.map((each) => listedJson(storage, each, list)))
   else if (purchases.length === 0) note(`${folder} has no purchases.`)
   else {
@@ -193,9 +185,7 @@ export async function printPurchases(context: CommandContext, path: string): Pro
     ])
     for (const line of toTable(rows, ['time', 'operation', 'for', 'amount', 'outcome', 'file'])) print(line)
   }
-  const listed = new Set(purchases.map(({ name }) => name))
-  for (const name of await listNames(storage))
-    if (!listed.has(name)) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
+  for (const name of damaged) note(`${storage.locate(name)} cannot be read. It may hold a payment that was sent.`)
 }
 
 /** As the library has it, with the amount in USDC, the company and the list. */

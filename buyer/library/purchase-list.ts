@@ -2,9 +2,9 @@
 import { openStorage } from '#open-storage'
 import { toNamed } from '../../agent/operation/operation.ts'
 import { outcomeJson } from './outcome.ts'
-import { listNames, readPayment } from './purchase-file.ts'
-import { readListed, type ListedPurchase } from './purchase-state.ts'
-import { locationOf, type BuyerStorage, type PurchaseEntry } from './storage.ts'
+import { readPayment } from './purchase-file.ts'
+import { readAll, type ListedPurchase } from './purchase-state.ts'
+import type { BuyerStorage } from './storage.ts'
 
 export type PurchaseSummary =
   | ({ kind: 'purchase' } & ReturnType<typeof purchaseJson>)
@@ -34,15 +34,9 @@ export function purchaseJson(storage: BuyerStorage, { name, purchase, operation,
  */
 export async function listPurchases(folder: string | BuyerStorage): Promise<PurchaseSummary[]> {
   const storage = openStorage(folder)
-  const now = new Date()
-  const names = await listNames(storage)
-  const listed = await Promise.all(names.map((name) => summarise({ storage, name }, now)))
-  const timeOf = (each: PurchaseSummary) => (each.kind === 'purchase' ? each.signed_at : '~')
-  return listed.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1))
-}
-
-async function summarise(entry: PurchaseEntry, now: Date): Promise<PurchaseSummary> {
-  const found = await readListed(entry, now).catch(() => undefined)
-  if (!found) return { kind: 'unreadable', file: locationOf(entry) }
-  return { kind: 'purchase', ...purchaseJson(entry.storage, found) }
+  const { listed, damaged } = await readAll(storage, new Date())
+  return [
+    ...listed.map((each) => Object.assign({ kind: 'purchase' as const }, purchaseJson(storage, each))),
+    ...damaged.map((name) => ({ kind: 'unreadable' as const, file: storage.locate(name) })),
+  ]
 }

@@ -91,12 +91,19 @@ export async function readListed(entry: PurchaseEntry, now: Date): Promise<Liste
   return { name: entry.name, purchase, operation, outcome: outcomeOf(purchase, now), amount }
 }
 
-/** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
-export async function listPurchases(storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> {
+/** The purchases of a storage, the oldest first, and the names of damaged entries. */
+export async function readAll(storage: BuyerStorage, now: Date) {
   const names = await listNames(storage)
-  const listed = await Promise.all(names.map((name) => readListed({ storage, name }, now).catch(() => [])))
-  return listed.flat().toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
+  const read = await Promise.all(names.map((name) => readListed({ storage, name }, now).catch(() => name)))
+  const listed = read
+    .filter((each) => typeof each !== 'string')
+    .toSorted((one, other) => one.purchase.signed_at.localeCompare(other.purchase.signed_at))
+  return { listed, damaged: read.filter((each) => typeof each === 'string') }
 }
+
+/** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
+export const listPurchases = async (storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> =>
+  (await readAll(storage, now)).listed
 
 /** How the purchase ended, from its file alone. */
 export function outcomeOf(purchase: Purchase, now: Date): Outcome {
