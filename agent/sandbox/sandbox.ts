@@ -53,13 +53,8 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
     ? { url: configured, fresh: false, stop: async () => undefined }
     : await startChain({ directory, chainId: deployment.chainId })
   try {
-    const responses = responsesFolder(config.dataDirectory)
-    // The payments of the old log do not exist on the new chain, so a new log is expected.
-    if (chain.fresh) for (const file of [logMarker, usedReceivers]) await file.remove(config.dataDirectory)
-    if (chain.fresh && existsSync(responses)) {
-      await rename(responses, `${responses}.${Date.now()}`)
-      log('the sandbox chain is new: the response log of the old one was set aside')
-    }
+    const payTo = config.payTo ?? accounts.receiver
+    if (chain.fresh) await setLogAside(config.dataDirectory, payTo, log)
     const { buyer, relayer } = accounts
     await prepareChain({ url: chain.url, buyer: buyer.address, relayer: relayer.address }).catch((cause: unknown) => {
       throw configured ? new Error('RPC_URL cannot be used: no Anvil node answers there', { cause }) : cause
@@ -71,12 +66,11 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
       pollingMs: POLLING_MS,
       report: () => undefined,
     })
-    const payTo = config.payTo ?? accounts.receiver
     return {
       externals: {
         facilitator,
         settlementsLeft: () => facilitator.settlementsLeft(),
-        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
+        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now, onClockChange }),
         payTo,
         registerAgent: (agentUri: string) => registerAgent({ url: chain.url, owner: payTo, agentUri }),
         sandboxAccount: {
@@ -92,4 +86,20 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
     await chain.stop()
     throw cause
   }
+}
+
+/**
+ * The payments of the old log do not exist on a new chain, so a new log is expected. The log of another receiver stays,
+ * and the start refuses it: the directory is that of a service whose configuration is missing.
+ */
+async function setLogAside(dataDirectory: string, payTo: string, log: SandboxOptions['log']): Promise<void> {
+  const used = await usedReceivers.read(dataDirectory)
+  if (used?.receivers.at(-1) !== payTo.toLowerCase()) return
+  const responses = responsesFolder(dataDirectory)
+  if (existsSync(responses)) {
+    await rename(responses, `${responses}.${Date.now()}`)
+    log('the sandbox chain is new: the response log of the old one was set aside')
+  }
+  // Last, so that the next start continues after a kill.
+  for (const file of [logMarker, usedReceivers]) await file.remove(dataDirectory)
 }
