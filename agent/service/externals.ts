@@ -88,8 +88,7 @@ export function openRemoteFacilitators(remotes: readonly Remote[], report: Repor
 
 /** Two processes would give two transactions of one relayer the same nonce. */
 async function lockRelayer(dataDirectory: string, relayerKey: `0x${string}`): Promise<AsyncDisposable> {
-  const folder = relayerFolder(dataDirectory, privateKeyToAddress(relayerKey))
-  const lock = await acquireProcessLock({ folder, ownPid: process.pid })
+  const lock = await acquireProcessLock(relayerFolder(dataDirectory, privateKeyToAddress(relayerKey)))
   if (lock) return lock
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }

@@ -87,7 +87,7 @@ async function runExclusively(dataDirectory: string, { note, sleep }: CommandCon
   const { acquireProcessLock } = await import('../../store/files/process-lock.ts')
   const { importLockFolder } = await import('../../store/files/layout.ts')
   for (let isTold = false; ; isTold = true) {
-    await using lock = await acquireProcessLock({ folder: importLockFolder(dataDirectory), ownPid: process.pid })
+    await using lock = await acquireProcessLock(importLockFolder(dataDirectory))
     if (lock) return await work()
     if (!isTold) note('Another import is running; waiting for its end.')
     await sleep(LOCK_EVERY_MS)

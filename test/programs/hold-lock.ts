@@ -3,6 +3,6 @@ import { acquireProcessLock } from '../../store/files/process-lock.ts'
 import { readArguments } from '../support/arguments.ts'
 
 const [folder = ''] = readArguments('FOLDER')
-const lock = await acquireProcessLock({ folder, ownPid: process.pid })
+const lock = await acquireProcessLock(folder)
 process.stdout.write(`ready ${lock ? 'acquired' : 'taken'}\n`)
 setInterval(() => lock, 1_000)

@@ -28,7 +28,7 @@ describe('the lock of a process', () => {
     await child.ended
   }
 
-  const acquire = () => acquireProcessLock({ folder, ownPid: process.pid })
+  const acquire = () => acquireProcessLock(folder)
 
   it('is held by one of several processes', async () => {
     const others = await Promise.all([startOther(), startOther(), startOther()])
