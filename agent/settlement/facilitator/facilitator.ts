@@ -73,7 +73,7 @@ export interface Facilitator {
     requirements: PaymentRequirements,
     after?: string,
   ): Promise<VerifyResponse & { facilitator?: string }>
-  /** `name`: the facilitator that verified the payment. Undefined in records of versions that had only one. */
+  /** `name`: the facilitator that verified the payment, if it has one. */
   settle(payment: PaymentPayload, requirements: PaymentRequirements, name?: string): Promise<SettleResponse>
 }
 
@@ -120,9 +120,9 @@ export function openFacilitators(facilitators: readonly NamedFacilitator[], repo
       }
       throw failure ?? new NoFacilitatorLeft()
     },
-    async settle(payment, requirements, name = facilitators[0]?.name) {
+    async settle(payment, requirements, name) {
       const chosen = facilitators.find((each) => each.name === name)
-      // The operator has removed it. Only the chain then ends the record.
+      // The operator has removed it, or it was that of a sandbox. Only the chain then ends the record.
       if (!chosen) throw new ReplyError('FACILITATOR_REMOVED')
       return chosen.client.settle(payment, requirements)
     },

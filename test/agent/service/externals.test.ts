@@ -64,7 +64,8 @@ describe('the configured externals', () => {
     const requirements = buildRequirements(terms, priceOf('lookup'))
     const payments = await Promise.all(Array.from({ length: 8 }, () => signedPayment({ key: buyer, terms })))
     const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
-    const replies = await Promise.all(payments.map((each) => externals.facilitator.settle(each as never, requirements)))
+    const settle = (payment: unknown) => externals.facilitator.settle(payment as never, requirements, 'self')
+    const replies = await Promise.all(payments.map(settle))
     expect(replies.map(({ success }) => success)).to.deep.equal(replies.map(() => true))
     expect((await tokenOn(rpcUrl).balanceOf(PAY_TO)) - before).to.equal(8000n)
     // The multicall tells a used nonce from other failures of the simulation.
@@ -80,7 +81,7 @@ describe('the configured externals', () => {
     const requirements = buildRequirements(terms, priceOf('lookup'))
     const payment = (await signedPayment({ key: buyer, terms })) as never
     const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
-    expect(await externals.facilitator.settle(payment, requirements)).to.include({ success: true })
+    expect(await externals.facilitator.settle(payment, requirements, 'self')).to.include({ success: true })
     expect((await tokenOn(rpcUrl).balanceOf(PAY_TO)) - before).to.equal(BigInt(requirements.amount))
   })
 

@@ -214,6 +214,18 @@ describe('[5.8.1] several facilitators', () => {
     expect(two.paths).to.deep.equal([])
   })
 
+  it('no other one gets the payment of a sandbox, whose facilitator has no name', async () => {
+    const payment = await signedPayment()
+    await sale.restart()
+    sale.script.settle = () => Promise.reject(new Error('no answer'))
+    expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+    expect(await recorded()).to.deep.equal([undefined])
+    sale.pass(60_000)
+    use(one, two)
+    expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+    expect([one.paths, two.paths]).to.deep.equal([[], []])
+  })
+
   for (const [name, path, status, body, code] of DIALECTS)
     it(`${name} gets ${code}${code === UNKNOWN ? ', and answer when the same payload is settled' : ''}`, async () => {
       const payment = await signedPayment()
@@ -254,7 +266,7 @@ describe('[14.2] the credentials of a CDP API key', () => {
       const payment = (await signedPayment()) as never
       own.answers = { '/platform/v2/x402/verify': verified, '/platform/v2/x402/settle': settled }
       await facilitator.verify(payment, {} as never)
-      await facilitator.settle(payment, {} as never)
+      await facilitator.settle(payment, {} as never, url)
       own.server.close()
       const nonces = new Set<unknown>()
       for (const { path, authorization = '' } of own.calls) {
