@@ -7,6 +7,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { isPaid } from '../../store/log/states.ts'
 import { canonicalJson } from '../../base/canonical.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../payment/receipt/claims.ts'
+import { decodeSettlement } from '../payment/headers.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { SettlementServices } from './services.ts'
 
@@ -55,7 +56,7 @@ export async function addMissingReceipt(services: SettlementServices, record: Re
   const { payment_response } = record
   if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record
   try {
-    const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
+    const { transaction } = decodeSettlement(payment_response) as { transaction: string }
     const receipt = await receiptFor(services, record, transaction)
     if (receipt === undefined) return record
     const { state, updated_at } = record

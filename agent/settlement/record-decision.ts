@@ -32,7 +32,6 @@ export function recordDecision(
   const end = { state: action, updated_at: new Date(endedAt).toISOString() }
   switch (action) {
     case 'refused':
-      return advanceOrReload(recorder, record, { state: action })
     case 'rejected':
     case 'expired':
       return advanceOrReload(recorder, record, end)

@@ -42,12 +42,11 @@ const PROOFS = {
   retract: 'single',
   rejected: 'agreed',
   expired: 'agreed',
-} as const satisfies Record<string, 'none' | 'single' | 'agreed'>
+} satisfies Record<string, 'none' | 'single' | 'agreed'>
 
 export type Action = keyof typeof PROOFS
-export type Denial = { [Each in Action]: (typeof PROOFS)[Each] extends 'agreed' ? Each : never }[Action]
 
-export const isDenial = (action: Action): action is Denial => PROOFS[action] === 'agreed'
+export const isDenial = (action: Action): boolean => PROOFS[action] === 'agreed'
 
 type Moves = Readonly<Record<ChainStatus, Action>>
 
