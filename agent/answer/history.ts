@@ -1,5 +1,6 @@
 /** Answers about earlier days and changes from the journal and, on testnet, about the synthetic company. */
-import type { Journal, Step } from '../../store/history/journal.ts'
+import type { Journal } from '../../store/history/journal.ts'
+import type { Step } from '../../store/history/step.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY, SYNTHETIC_PROVENANCE } from '../../store/dataset/synthetic.ts'
 import type { asOf } from '../operation/as-of.ts'
 import { isWithin, type changes, type ChangesResponse } from '../operation/changes.ts'

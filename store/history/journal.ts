@@ -14,8 +14,6 @@ import {
 } from './history-database.ts'
 import { dateOf, dateOfDay, dayNumber, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 
-export type { Step } from './step.ts'
-
 interface Version {
   entry: VersionEntry
   /** The first step that said it. */

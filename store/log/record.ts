@@ -89,10 +89,10 @@ export type RecordChange = Pick<RecordProgress, 'state' | 'updated_at'> & Partia
 /**
  * A transition is written only if the record still has this version, so only one of several concurrent ones succeeds.
  */
-export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt' | 'receipt'>
+type RecordVersion = Pick<ResponseRecord, 'state' | 'attempt' | 'receipt'>
 
 /** Compares the receipt too, so that a transition never replaces a receipt that was stored meanwhile. */
-export function isVersion(record: Omit<RecordVersion, 'identity'>, from: RecordVersion): boolean {
+export function isVersion(record: RecordVersion, from: RecordVersion): boolean {
   return record.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
 }
 
