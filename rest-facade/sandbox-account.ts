@@ -6,7 +6,7 @@ import { SINGLE_OPERATIONS } from '../agent/operation/operations.ts'
 import { endsLate } from '../agent/payment/payment-checks.ts'
 import type { Clients } from '../agent/transport/http/connections.ts'
 import { headerValues, isJsonRequest, readBody } from '../agent/transport/http/request.ts'
-import { refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
+import { PRIVATE_JSON, refuse, renderOutcome, sendResponse } from '../agent/transport/http/response.ts'
 import { parseStrictJson } from '../base/strict-json.ts'
 
 /** An authorization has less than 500 bytes. */
@@ -43,7 +43,6 @@ export function sandboxAccountHandler(options: SandboxOptions): RequestHandler {
     if (Number(data.value) > AMOUNT_MAX || endsLate(data, now()))
       return refuse(response, { code: 'invalid_body', detail: 'no quote asks for this amount or this time' })
     const signature = await account.sign(data)
-    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
-    sendResponse(response, { status: 200, headers, body: JSON.stringify({ signature }) })
+    sendResponse(response, { status: 200, headers: PRIVATE_JSON, body: JSON.stringify({ signature }) })
   }
 }

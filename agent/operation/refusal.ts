@@ -233,3 +233,8 @@ export function refusalBody(refusal: Refusal, charged: RefusalDefinition['charge
 }
 
 const chargedOf = ({ code }: Refusal) => REFUSALS[code].charged
+
+/** The value of `Retry-After`. Undefined if the refusal has none. */
+export function retryAfterOf({ code, retryAfterSeconds }: Refusal): number | undefined {
+  return retryAfterSeconds ?? REFUSALS[code].retryAfterSeconds
+}

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { gzip } from 'node:zlib'
 import type { Request } from 'express'
 import { refused, type Outcome } from '../../operation/outcome.ts'
-import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
+import { REFUSALS, refusalBody, retryAfterOf, type Refusal } from '../../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../../payment/terms.ts'
 import { REQUEST_ID_HEADER } from './request.ts'
 
@@ -42,7 +42,7 @@ export interface HttpResponseContent {
 }
 
 /** Caches must not store paid answers or quotes (contract 7.8). */
-const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
+export const PRIVATE_JSON = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
 
 /** What a client that has only the URL reads about the payment (RFC 8288). */
 const QUOTE_LINKS = '</openapi.json>; rel="service-desc", </llms.txt>; rel="llms-txt"'
@@ -53,8 +53,8 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
     return { status: 200, headers, body: outcome.body }
   }
   const { refusal, quote, paymentResponse } = outcome
-  const { status, retryAfterSeconds } = REFUSALS[refusal.code]
-  const retryAfter = refusal.retryAfterSeconds ?? retryAfterSeconds
+  const { status } = REFUSALS[refusal.code]
+  const retryAfter = retryAfterOf(refusal)
   const headers: Record<string, string> = { ...PRIVATE_JSON }
   if (quote) {
     headers[PAYMENT_HEADERS.required] = quote.header

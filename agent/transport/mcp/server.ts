@@ -13,7 +13,7 @@ import { readToolArguments } from '../../operation/tool-arguments.ts'
 import { resourceUrl } from '../../operation/resource.ts'
 import { CALL_MS_MAX } from '../../settlement/rpc/time-limits.ts'
 import { INFO_TOOL, operationOf, refuseLongBatch, type listTools } from '../../payment/tools.ts'
-import { REFUSALS, refusalBody, type Refusal } from '../../operation/refusal.ts'
+import { refusalBody, retryAfterOf } from '../../operation/refusal.ts'
 import { decodeSettlement } from '../../payment/headers.ts'
 import { PAYMENT_RESPONSE_META } from '../../payment/receipt/claims.ts'
 
@@ -103,7 +103,9 @@ function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolRes
     return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeSettlement(outcome.paymentResponse) } }
   }
   const { refusal, quote, paymentResponse } = outcome
-  const error = { ...refusalBody(refusal), ...retryAfterOf(refusal) }
+  const seconds = retryAfterOf(refusal)
+  // The body of REST does not have it.
+  const error = { ...refusalBody(refusal), ...(seconds !== undefined && { retry_after_seconds: seconds }) }
   if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
   const told = { ...error, ...(waysToPayOf && { cannot_pay: waysToPayOf() }) }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
@@ -115,12 +117,6 @@ function toToolResult(outcome: Outcome, waysToPayOf?: () => object): CallToolRes
     isError: true,
     _meta: { [QUOTE_META]: structuredContent, ...failed },
   }
-}
-
-/** The value of `Retry-After`, which the body of REST does not have. */
-function retryAfterOf({ code, retryAfterSeconds }: Refusal): object {
-  const seconds = retryAfterSeconds ?? (REFUSALS[code] as { retryAfterSeconds?: number }).retryAfterSeconds
-  return seconds === undefined ? {} : { retry_after_seconds: seconds }
 }
 
 function toContent(json: string) {
