@@ -7,6 +7,7 @@ import { FOR_PEOPLE } from '../../agent/operation/for-people.ts'
 import { requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
 import { NETWORK_NAMES, priceInWords, toUsdc, type Terms } from '../../agent/payment/terms.ts'
 import { escapeHtml } from '../../base/escape-html.ts'
+import { toHead } from '../../base/grammar.ts'
 import { assetElements, policyOf, readPageFile } from './assets.ts'
 import type { DocumentedDeployment } from './examples.ts'
 import { fill, readTemplate, type WrittenDocument } from './templates.ts'
@@ -231,7 +232,4 @@ function renderControl(id: string, member: string, schema: MemberSchema): string
   return `<input ${named} type="${type}"${range}${value} autocomplete="off" />`
 }
 
-const titleOf = (name: string): string => {
-  const words = name.replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
+const titleOf = (name: string): string => toHead(name.replaceAll('_', ' '))
