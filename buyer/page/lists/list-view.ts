@@ -107,8 +107,9 @@ export function createListView(
   const update = (next: ListState): void => {
     paid = next.paid
     for (const [index, known] of next.rows.entries()) {
-      if (known.result.kind === rows[index]?.known.result.kind) continue
-      rows[index] = showRow(known, trails[known.key])
+      const [before, now] = [rows[index], showRow(known, trails[known.key])]
+      if (known.result.kind === before?.known.result.kind && now.why === before.why) continue
+      rows[index] = now
       table.replace(index)
     }
     showSummary()

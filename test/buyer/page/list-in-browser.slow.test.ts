@@ -231,6 +231,23 @@ describe('a list in the page', () => {
       await status(/^$/)
     })
 
+    it('offers to ask by its name for a row whose number no company has', async () => {
+      await page.addInitScript(HURRY)
+      await openList()
+      await choose('suppliers.csv', `${SUPPLIERS}\r\nThird Twin Ltd,335801,,Dan`)
+      await seen('#answer', /signature/)
+      const sent = await breakService()
+      await pay()
+      await status(/sent again by themselves/)
+      sent.isBroken = false
+      await summary(/2 matched .*1 not bought, paid 0.012 USDC/)
+      expect(await seen('#go', /./)).to.equal('Continue, 0.002 USDC')
+      await pay()
+      await summary(/2 matched .*paid 0.014 USDC/)
+      expect(await seen('#answer', /no company has the number 335801/)).to.not.contain('no company has this number')
+      expect(await go()).to.equal(false)
+    })
+
     it('asks for a click after three tries, and signs nothing before it', async () => {
       let signatures = 0
       await page.addInitScript(HURRY)
