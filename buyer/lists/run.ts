@@ -32,9 +32,11 @@ export const ROWS_AT_ONCE = 10
 /** Limits the memory. A service sells few batches a second. */
 const BATCHES_AT_ONCE = 4
 
-/** An unpaid request that gets no answer, or an unchecked receipt, is tried again for five minutes. */
+/** An unpaid request that the service cannot answer yet, or a missing receipt, is tried again for five minutes. */
 const PAUSE_MS = 5_000
 const ATTEMPTS_MAX = 60
+/** The key set cannot be read. A paid answer of an earlier run is then the first that notices. */
+const UNREACHED_MAX = 2
 
 interface RowsOptions {
   baseUrl: string
@@ -263,6 +265,8 @@ export async function buyRequest(
     try {
       const { body, receipt, entry } = await buyAnswer(buyer, request, { key, signal })
       if (receipt === 'valid') return { kind: 'bought', answer: parseJson(body), purchase: entry.name }
+      if (receipt === 'unchecked' && attempt >= UNREACHED_MAX)
+        throw new PurchaseError('service_unreachable', 'The keys of the service cannot be read to check the receipts')
     } catch (cause) {
       const { code, answer, file } = cause instanceof PurchaseError ? cause : {}
       if (answer?.code !== undefined && refusals.has(answer.code))
