@@ -107,7 +107,7 @@ const CONFLICTS: Record<Candidate['conflicts'][number], string> = {
 function doubtsOf(candidate: Candidate, { candidates, query: { name, q = '' } }: Ranking): string[] {
   const { company, score, match_type, signals, conflicts } = candidate
   const doubts = conflicts.map((code) => CONFLICTS[code])
-  if (signals.address_contains === false) doubts.push('the address lacks the given text')
+  if (signals.address_contains === false) doubts.push('the address on record does not contain the given one')
   if (match_type === 'fuzzy_name') doubts.push(nameDoubt(candidate, name ?? q))
   if (company.dissolved_date !== null) doubts.push(`dissolved on ${company.dissolved_date}`)
   const rivals = candidates.filter((each) => each !== candidate && each.score >= score - MATCH_MARGIN_MIN + 1)

@@ -39,7 +39,11 @@ const addClientOptions = (parent: Command) =>
     .option('--key-file <file>', 'the private key of the buyer; in irish-company-agent by default that of the sandbox')
     .addOption(modeOption())
     .option('--max-amount <usdc>', 'pay at most this for an answer; by default the usual price', parseAmount)
-    .option('--max-per-day <usdc>', 'pay at most this in a UTC day, of all purchases in the folder', parseAmount)
+    .option(
+      '--max-per-day <usdc>',
+      'pay at most this in a UTC day, in all calls with this option and the same folder',
+      parseAmount,
+    )
     .option('--json', 'print one JSON document, also on a terminal and for a refusal')
     .option('--quiet', 'write only refusals to stderr')
     .option('--verbose', 'show the checks of the quote, and the body of a refusal')

@@ -37,7 +37,7 @@ export function findColumns<Field extends string>(
       fail(`The file has several columns named ${name}. Give the number of one of them, from 1`)
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(String(name)) ? Number(name) - 1 : named
     if (index >= 0 && index < headers.length) return index
-    return fail(`The file has no column ${name}. ${describeColumns(headers, hasHeader)}`)
+    return fail(`The file has no column ${name}. ${listColumns(firstRow, hasHeader)}`)
   }
   return Object.fromEntries(
     Object.entries<ColumnName | readonly ColumnName[] | undefined>(names).flatMap(([field, given]) => {
@@ -47,8 +47,11 @@ export function findColumns<Field extends string>(
   ) as Columns<Field>
 }
 
-const describeColumns = (headers: readonly string[], hasHeader: boolean) =>
-  hasHeader ? `Its columns are: ${headers.join(' | ').slice(0, SHOWN_MAX)}` : `It has ${headers.length} columns`
+/** What a person can name as a column. */
+export const listColumns = (firstRow: readonly Cell[] = [], hasHeader = true): string =>
+  hasHeader
+    ? `Its columns are: ${firstRow.map(toName).join(' | ').slice(0, SHOWN_MAX)}`
+    : `It has ${firstRow.length} columns`
 
 export const readCells = <Field extends string>(row: readonly Cell[], columns: Columns<Field>) =>
   Object.fromEntries(

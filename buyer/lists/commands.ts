@@ -140,7 +140,7 @@ async function reconcile(command: Command, client: Client, file: string, options
   const input = await readListInput(command, client, { file, options, columns, written })
   const { foreignOutput } = await import('./output-file.ts')
   const foreign = options.force || options.dryRun ? undefined : await foreignOutput({ out, file, folder })
-  if (foreign !== undefined) refuse(command, `${foreign}. Name another --out, or add --force to replace it`)
+  if (foreign !== undefined) refuse(command, foreign)
   const { reconcileFile } = await import('./reconcile-file.ts')
   const list = {
     ...input,
@@ -190,5 +190,11 @@ async function finish(
     context.fail({ message: `${message} The same command continues, and pays nothing twice.`, ...failure })
     return exitStatusOf(cause.outcome)
   })
+  const isWritten = await (out === STREAM ? context.flush() : undefined)?.then(
+    () => true,
+    () => false,
+  )
+  if (isWritten === false)
+    context.note('What is paid is kept: the same command writes the rows again, and pays nothing twice.')
   context.finish(result)
 }

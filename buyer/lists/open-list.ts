@@ -4,7 +4,7 @@ import type { Operation } from '../../agent/operation/operation.ts'
 import { counted, toHead, toSentence } from '../../base/grammar.ts'
 import { TableError } from '../table/table-error.ts'
 import type { JudgedColumns } from './check-numbers.ts'
-import { namesOf, type ColumnNames } from './columns.ts'
+import { listColumns, namesOf, type ColumnNames } from './columns.ts'
 import type { KeptColumns } from './kept-columns.ts'
 import type { ListInput } from './list-input.ts'
 import { describeSheet, LEFT_OUT, readList, type List, type ReadListOptions } from './list.ts'
@@ -50,7 +50,10 @@ export function openList(
   const found = before ? keptColumns(Object.fromEntries(others), place) : proposeColumns(rows, headerRow)
   const columns = correctColumns(found, given, place)
   if (columns.name === undefined && columns.company_number === undefined)
-    throw new TableError(`${NO_COLUMNS}. Name one with --column or --number-column`, { argument: 'column' })
+    throw new TableError(
+      `${NO_COLUMNS}. Name one with --column or --number-column. ${listColumns(header ?? rows[0], header !== undefined)}`,
+      { argument: 'column' },
+    )
   print(toSentence(`Columns: ${describeColumns(columns, header)}`))
   const unread = before || named.has('company_number') ? undefined : findUnreadNumbers(columns, place)
   if (unread !== undefined)

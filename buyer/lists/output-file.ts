@@ -37,15 +37,18 @@ async function readRecord(options: OutputOptions): Promise<z.infer<typeof record
   return recordSchema.safeParse(parseJson(text ?? '')).data
 }
 
-/** Why the file must not be replaced. Undefined if there is no file, or if it is unchanged since this list wrote it. */
+/** Why the file must not be replaced, and what to do. Undefined if there is no file, or if it is unchanged since this list wrote it. */
 export async function foreignOutput(options: OutputOptions): Promise<string | undefined> {
-  const { out, file } = options
+  const { out, file, folder } = options
   if (out === STREAM) return undefined
   const found = await fileDigest(out)
   if (found === undefined) return undefined
   const record = await readRecord(options)
-  if (record?.list !== fromOutput(options, file)) return `${out} is not an output of ${file}`
-  if (!record.sha256.includes(found)) return `${out} was changed since it was written`
+  if (record?.list !== fromOutput(options, file))
+    return `${out} is not an output of ${file}. Name another --out, or add --force to replace it`
+  // The folder of another output has no purchases, so the list would be bought again.
+  if (!record.sha256.includes(found))
+    return `${out} was changed since it was written. To keep it, name another --out and add --purchases ${folder}; to replace it, add --force. Nothing is paid twice`
   return undefined
 }
 

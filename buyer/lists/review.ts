@@ -27,8 +27,11 @@ export interface Review {
   choices: ReadonlyMap<string, string>
 }
 
+/** Characters of a wrong number in an error. */
+const SHOWN_MAX = 40
+
 /**
- * Undefined without the file.
+ * Undefined without the file. A number wins over `none` beside another candidate of the same row.
  * @throws an error that names the row of a number that cannot be read, or that contradicts another one
  */
 export async function readReview(path: string): Promise<Review | undefined> {
@@ -44,10 +47,15 @@ export async function readReview(path: string): Promise<Review | undefined> {
     if (isBlank(choice)) continue
     const isNone = choice.trim().toLowerCase() === NONE
     const number = isNone ? NONE : (readNumber(choice) ?? '')
-    const place = `in ${CHOICE} of row ${index + 2}`
-    if (!isNone && parseOperation(lookup, { company_number: number }).kind === 'invalid')
-      throw new Error(`${path} has no company number ${place}`)
-    if ((choices.get(key.trim()) ?? number) !== number) throw new Error(`${path} has a second number ${place}`)
+    const place = `${path}: ${CHOICE} of row ${index + 2}`
+    if (!isNone && parseOperation(lookup, { company_number: number }).kind === 'invalid') {
+      const shown = JSON.stringify(choice.trim().slice(0, SHOWN_MAX))
+      throw new Error(`${place} is ${shown}. Write the number of one company, or ${NONE}`)
+    }
+    const other = choices.get(key.trim()) ?? NONE
+    if (isNone && other !== NONE) continue
+    if (other !== NONE && other !== number)
+      throw new Error(`${place} is ${number}, and ${other} was chosen above for the same row of the list. Leave one`)
     choices.set(key.trim(), number)
   }
   return { keys, choices }
@@ -79,5 +87,6 @@ export async function writeReview(path: string, found: readonly BoughtRow[], for
   })
   const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
   const header = [KEY, ...Object.keys(found[0]?.listed.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
-  await writeTable(path, [header, ...rows], { format })
+  // Excel reads a CSV with the mark only as UTF-8.
+  await writeTable(path, [header, ...rows], { format: { ...format, hasByteOrderMark: true } })
 }

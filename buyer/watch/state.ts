@@ -38,7 +38,9 @@ export async function readState(file: string, { url, mode }: Pick<WatchState, 'u
   if (text === undefined) return { url, mode, reported: [], companies: {}, removed: {} }
   const state = stateSchema.safeParse(parseJson(text)).data
   if (state?.url === url && state.mode === mode) return state
-  throw new Error(`${file} is not a state of this command for ${url} on ${mode}. Nothing was signed`)
+  throw new Error(
+    `${file} is not a state of this command for ${url} on ${mode}. Nothing was signed. Name another --state, which buys each record again`,
+  )
 }
 
 export function writeState(file: string, state: WatchState): Promise<void> {

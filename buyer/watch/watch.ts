@@ -13,7 +13,7 @@ import { TableError } from '../table/table-error.ts'
 import { writeTable } from '../table/table-file.ts'
 import { FREE_PATHS } from '../../agent/operation/endpoints.ts'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
-import { namesOf, readCells } from '../lists/columns.ts'
+import { listColumns, namesOf, readCells } from '../lists/columns.ts'
 import { describeSheet, fitRows, locateColumns } from '../lists/list.ts'
 import type { ListInput } from '../lists/list-input.ts'
 import { describeColumns, proposeColumns } from '../lists/propose-columns.ts'
@@ -74,13 +74,15 @@ function readNumbers({ file, table, headerRow, column }: WatchOptions, print: Pr
 
 /** @throws TableError if no column is certain */
 function proposeNumber({ table: { rows }, headerRow }: Pick<WatchOptions, 'table' | 'headerRow'>, print: Print) {
+  const header = headerRow === 0 ? undefined : rows[headerRow - 1]
   const { company_number } = proposeColumns(rows, headerRow)
   const [column] = namesOf(company_number)
   if (column === undefined)
-    throw new TableError('No column of company numbers is certain. Name one with --column', { argument: 'column' })
-  print(
-    toSentence(`Columns: ${describeColumns({ company_number }, headerRow === 0 ? undefined : rows[headerRow - 1])}`),
-  )
+    throw new TableError(
+      `No column of company numbers is certain. Name one with --column. ${listColumns(header ?? rows[0], header !== undefined)}`,
+      { argument: 'column' },
+    )
+  print(toSentence(`Columns: ${describeColumns({ company_number }, header)}`))
   return column
 }
 

@@ -280,8 +280,24 @@ describe('[15.11] the command client reconcile', function () {
       expect((await readOut())[0]).to.include(other)
       for (const unread of ['nobody', '-5003']) {
         await choose(unread)
-        expect((await run(args)).stderr).to.contain('has no company number in chosen_number of row 2')
+        const fault = `chosen_number of row 2 is "'?${unread}"\\. Write the number of one company, or none`
+        expect((await run(args)).stderr).to.match(new RegExp(fault))
       }
+      // What a person writes beside both candidates of a row.
+      for (const [first, second, shown] of [
+        ['none', '1005', '1005'],
+        ['1004', 'none', '1004'],
+      ] as const) {
+        table.rows[2]![table.rows[0]!.length - 1] = second
+        await choose(first)
+        expect(await service.transfersOf(() => run(args))).to.equal(0)
+        expect((await readOut())[0]).to.include({ decision: 'chosen', company_number: shown })
+      }
+      table.rows[2]![table.rows[0]!.length - 1] = '1004'
+      await choose('1005')
+      expect((await run(args)).stderr).to.contain(
+        'chosen_number of row 3 is 1004, and 1005 was chosen above for the same row of the list. Leave one',
+      )
     })
 
   it('buys 300 rows with a column of VAT numbers once, in two encodings, and over an interruption', async () => {
@@ -348,6 +364,10 @@ describe('[15.11] the command client reconcile', function () {
     expect(await refusalOf()).to.deep.equal([2, 'error: DIR/list.reconciled.csv was changed since it was written'])
     expect(await readFile(out, 'utf8')).to.contain('decided,by,hand')
     expect((await run([...args, '--dry-run'])).code).to.equal(0)
+    const kept = ['--out', join(directory, 'again.csv'), '--purchases', `${out}.purchases`]
+    expect((await run(args)).stderr).to.contain(kept.slice(2).join(' '))
+    expect(await service.transfersOf(() => run([...args, ...kept]))).to.equal(0)
+    expect(await readFile(kept[1]!)).to.deep.equal(written)
   })
 
   it('[15.16] keeps an output that a person changes during the run, and writes the list when it is moved', async () => {
@@ -430,6 +450,20 @@ describe('[15.11] the command client reconcile', function () {
     ])
   })
 
+  it('writes the rows that are paid while the service cannot be reached, and says so at once', async () => {
+    await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
+    expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+    const written = await readFile(out)
+    let pauses = 0
+    const stopped = await run(['--column', 'name', '--yes'], {
+      fetch: () => Promise.reject(new Error('ECONNREFUSED')),
+      sleep: async () => void (pauses += 1),
+    })
+    expect([stopped.code, pauses]).to.deep.equal([1, 2])
+    expect(stopped.stderr).to.contain('cannot be read to check the receipts. Start the service, or check --url.')
+    expect(await readFile(out)).to.deep.equal(written)
+  })
+
   describe('signs nothing', () => {
     const twin = 'name\nTwin Fixture\n'
 
@@ -473,8 +507,8 @@ describe('[15.11] the command client reconcile', function () {
       const { code, stderr } = await run(['--dry-run'])
       expect([code, stderr]).to.deep.equal([
         2,
-        'error: No column of names or of company numbers is certain. Name one with --column or --number-column ' +
-          '(add --help for usage)\n',
+        'error: No column of names or of company numbers is certain. Name one with --column or --number-column. ' +
+          'Its columns are: First Name | Surname | Remark (add --help for usage)\n',
       ])
       expect((await run(['--dry-run', '--column', 'Surname'])).text).to.contain('Columns: name = Surname.')
     })

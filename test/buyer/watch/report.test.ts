@@ -61,7 +61,7 @@ describe('[15.13] the report of watched companies', () => {
     expect(row).to.include({ number: company.company_number, date: '2026-01-31', event: 'annual return due' })
     expect(row)
       .to.have.property('filing')
-      .that.matches(/^in 10 days, at the latest /)
+      .that.matches(/^annual return in 10 days, file by /)
   })
 
   it('has each value of the last record of a number without one now', () => {

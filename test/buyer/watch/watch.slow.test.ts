@@ -141,11 +141,11 @@ describe('[15.13] the command client watch', function () {
       return lines.slice(0, -2)
     }
     const line = (when: string) =>
-      `  1001 NUMBER 1001: 2026-09-30, ${when}, at the latest 2026-11-25; accounts on record: too old`
+      `  1001 NUMBER 1001: 2026-09-30, annual return ${when}, file by 2026-11-25; accounts on record: too old`
     const heading = 'Annual return date within 30 days, or passed'
     expect(await dueOn('2026-08-30')).to.deep.equal([])
     expect(await dueOn('2026-08-31')).to.deep.equal([heading, line('in 30 days')])
-    expect(await dueOn('2026-10-01')).to.deep.equal([heading, line('1 days ago')])
+    expect(await dueOn('2026-10-01')).to.deep.equal([heading, line('1 day ago')])
   })
 
   it('signs nothing above --max-total, without an answer, or with the state of another service', async () => {

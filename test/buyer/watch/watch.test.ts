@@ -51,7 +51,7 @@ describe('client watch of two companies', () => {
     [
       'Supplier No,Supplier Name\n1,A Ltd\n2,B Ltd\n',
       2,
-      /No column of company numbers is certain\. Name one with --column/,
+      /No column of company numbers is certain\. Name one with --column\. Its columns are: Supplier No \| Supplier Name/,
     ],
   ]
   for (const [text, code, shown] of LISTS)
