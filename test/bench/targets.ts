@@ -75,7 +75,6 @@ export const PERF_TARGETS = {
   'paid p50': target('paid-lookup', 'paid lookup, 1 connection, p50', 'ms', 3),
   'paid cpu': target('paid-lookup', 'paid lookup, 64 connections, CPU', 'us', 0, ratioAtMost(SALE_RATIO_MAX)),
   'paid rate': target('paid-lookup', 'paid lookup, 64 connections, rate', '1/s', 0),
-  'paid alone': target('paid-lookup', 'paid lookup, 1 connection, CPU', 'us', 0),
   'former p50': former('former', 'paid lookup, 1 connection, p50', 'ms', 3),
   'former alone': former('former', 'paid lookup, 1 connection, CPU', 'us', 0),
   'former cpu': former('former', 'paid lookup, 64 connections, CPU', 'us', 0),
@@ -98,7 +97,6 @@ export const PERF_TARGETS = {
   'former search': former('former', 'paid search, 16 connections, CPU', 'us', 0),
   'former import': former('former', 'import, CPU', 's', 2),
   'log writes new': target('log-writes', 'pages of a sale, new log', 'pages', 1, valueAtMost(PAGES_MAX)),
-  'log writes many': target('log-writes', 'pages of a sale, log of 100,000 sales', 'pages', 1),
   'page frames': target(
     'page-list',
     'longest frame of the page while 1,000 rows are decided by keyboard',
@@ -106,7 +104,6 @@ export const PERF_TARGETS = {
     0,
     valueAtMost(FRAME_MS_MAX),
   ),
-  'page answer': target('page', 'first answer in the page, from its URL, alone', 'ms', 0),
   'list memory': target(
     'list',
     'client reconcile of 10,000 rows of 33 columns in .xlsx, peak memory',

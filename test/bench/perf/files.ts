@@ -10,7 +10,6 @@ import { measureList } from './list.ts'
 import { measureLogWrites } from './log-writes.ts'
 import { measureSearch, measureSearchMillion } from './names.ts'
 import { measurePageList } from './page-list.ts'
-import { measurePage } from './page.ts'
 import { measurePaidLookup } from './paid-lookup.ts'
 import type { MeasureRows, PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 import { measureForged, measureMcp, measureQuote, measureRefused, measureReplay, measureScrape } from './requests.ts'
@@ -67,7 +66,6 @@ const OTHER_FILES: Record<string, MeasureRows> = {
   import: measureImport,
   history: measureHistory,
   'log-writes': measureLogWrites,
-  page: measurePage,
   'page-list': measurePageList,
 }
 

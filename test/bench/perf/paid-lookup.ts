@@ -54,11 +54,7 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
     compareRounds(many, { id: `${prefix} cpu`, side, baseline, pick: cpu }),
     compareRounds(many, { id: `${prefix} rate`, side, baseline, pick: rate }),
   ]
-  const rows = [
-    ...rowsOf(SERVICE, 'paid', QUOTE),
-    compareRounds(alone, { id: 'paid alone', baseline: QUOTE, pick: cpu }),
-    ...rowsOf(ON_POSTGRES, 'postgres', SERVICE),
-  ]
+  const rows = [...rowsOf(SERVICE, 'paid', QUOTE), ...rowsOf(ON_POSTGRES, 'postgres', SERVICE)]
   const paidCpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
   return [...rows, ...(await measureReceipt(bench, paidCpu))]
 }
