@@ -1,13 +1,12 @@
 /** The manifest for Kubernetes: the container starts as its user, with volumes and secret, and the probes answer. */
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import { rpc, testChainUrl } from './support/chain.ts'
-import { ready, startChild } from './support/child.ts'
+import { ready, startChild, stopService } from './support/child.ts'
 import { REGISTER } from './support/fixtures.ts'
 import { freePort } from './support/listen.ts'
 import { makeTemporaryDirectory } from './support/temporary-directory.ts'
@@ -64,10 +63,6 @@ describe('the manifest for Kubernetes', function () {
       const reply = await fetch(`http://127.0.0.1:${ADMIN_PORT}${path}`)
       expect(reply.status, await reply.text()).to.equal(200)
     }
-    service.process.kill('SIGTERM')
-    // Without a wait.
-    while (!service.stderr().includes('stopping')) await once(service.process.stderr!, 'data')
-    service.process.kill('SIGTERM')
-    expect(await service.ended, service.stderr()).to.equal(0)
+    expect(await stopService(service), service.stderr()).to.equal(0)
   })
 })

@@ -12,7 +12,7 @@ import { SAMPLE_SHOWCASE } from '../support/sample/showcase.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { testChainUrl } from '../support/chain.ts'
-import { ready, startChild, withFileLimit, type Child } from '../support/child.ts'
+import { ready, startChild, stopService, withFileLimit, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { freePort } from '../support/listen.ts'
@@ -198,8 +198,7 @@ describe('the command serve, if it cannot start', () => {
   it('[14.1, 14.22] logs at the start what a check of this machine finds', async () => {
     const child = start({ BASE_URL: 'https://companies.example' })
     await ready(child)
-    child.process.kill('SIGTERM')
-    await child.ended
+    await stopService(child)
     const lines = child.stderr().trim().split('\n')
     const told = lines.map((line) => JSON.parse(line) as Record<string, string>)
     const found = told.filter(({ msg }) => msg === 'check_failed')
@@ -209,8 +208,7 @@ describe('the command serve, if it cannot start', () => {
   const startAndStop = async (change: Record<string, string> = {}, args: string[] = []) => {
     const child = start(change, args)
     const url = await ready(child)
-    child.process.kill('SIGTERM')
-    await child.ended
+    await stopService(child)
     return url
   }
 
@@ -218,8 +216,7 @@ describe('the command serve, if it cannot start', () => {
     const first = start()
     const paid = await run('client', 'lookup', '00000000', '--url', await ready(first))
     expect(paid.code, paid.stderr).to.equal(0)
-    first.process.kill('SIGTERM')
-    await first.ended
+    await stopService(first)
     // A log that has lost its public keys.
     const log = openEnvironment({ folder: responsesFolder(directory), kind: 'responses' })
     await log.remove('document:public-keys')

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 import { testChainUrl } from '../support/chain.ts'
-import { ready, startChild, type Child } from '../support/child.ts'
+import { ready, startChild, stopService, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { freePort } from '../support/listen.ts'
 import { signQuote } from '../support/payments.ts'
@@ -74,8 +74,7 @@ class Machine {
   }
 
   async stop(): Promise<string> {
-    this.service?.process.kill('SIGTERM')
-    await this.service?.ended
+    if (this.service) await stopService(this.service)
     this.service = undefined
     return ''
   }

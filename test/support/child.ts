@@ -74,6 +74,15 @@ function start(command: string, args: string[], environment: Record<string, stri
   return { process: child, said, stderr: () => stderr, ended }
 }
 
+/**
+ * Stops a service without its wait for load balancers, which a second signal ends. It is another signal, because two of
+ * one kind can arrive as one.
+ */
+export function stopService(child: Child): Child['ended'] {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) child.process.kill(signal)
+  return child.ended
+}
+
 /** Waits for the ready line and returns the base URL. */
 export async function ready(child: Child): Promise<string> {
   const signal = AbortSignal.timeout(START_MS_MAX)

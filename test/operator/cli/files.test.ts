@@ -3,7 +3,8 @@ import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { filesIn } from '../../keys/support.ts'
-import { ready, startChild, withUmask, type Child } from '../../support/child.ts'
+import { ready, startChild, stopService, withUmask, type Child } from '../../support/child.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the files of the program', () => {
@@ -15,8 +16,7 @@ describe('the files of the program', () => {
     children = []
   })
   afterEach(async () => {
-    for (const child of children) child.process.kill('SIGTERM')
-    for (const child of children) await child.ended
+    await Promise.all(children.map(stopService))
   })
 
   function start(args: string[], environment: Record<string, string> = {}): Child {
@@ -44,8 +44,7 @@ describe('the files of the program', () => {
       const child = start(args)
       expect(await child.ended, [...child.said].join('\n') + child.stderr()).to.equal(0)
     }
-    service.process.kill('SIGTERM')
-    expect(await service.ended).to.equal(0)
+    expect(await stopService(service)).to.equal(0)
     const { names, open } = await inspect(directory)
     expect(open).to.deep.equal([])
     for (const name of ['responses', 'keys', 'purchases', 'sandbox', 'snapshots'])
@@ -59,20 +58,17 @@ describe('the files of the program', () => {
     ['keys', 0o710],
   ] as const
 
-  it('[14.6] get their modes at each start, as volumes with a group need it', async () => {
+  it('[14.6] get their modes at a start, as volumes with a group need it', async () => {
     for (const [name, mode] of MODES) {
       await mkdir(join(directory, 'data', name), { recursive: true })
       await chmod(join(directory, 'data', name), mode)
     }
     await chmod(join(directory, 'data'), 0o700)
-    const service = start(['serve'])
-    await ready(service)
+    const log = join(directory, 'data', 'responses', 'data.mdb')
+    await writeFile(log, '')
+    await chmod(log, 0o660)
+    await ready(start(['serve'], { DATASET: REGISTER }))
     for (const [name] of MODES) expect((await stat(join(directory, 'data', name))).mode & 0o777, name).to.equal(0o700)
-    await chmod(join(directory, 'data', 'responses', 'data.mdb'), 0o660)
-    service.process.kill('SIGTERM')
-    await service.ended
-    const again = start(['serve'])
-    await ready(again)
     expect((await inspect(directory)).open).to.deep.equal([])
   })
 
