@@ -29,6 +29,12 @@ describe('[5.9.5] a receipt in Python', function () {
     directory = await makeTemporaryDirectory()
   })
 
+  const textsOf = (answer: (typeof ANSWERS)[string]) => [
+    JSON.stringify(answer),
+    receiptFor(key, answer),
+    JSON.stringify(keySetOf(key)),
+  ]
+
   async function filesOf(texts: string[]): Promise<string[]> {
     const paths = texts.map((_, index) => join(directory, `${index}`))
     await Promise.all(paths.map((path, index) => writeFile(path, texts[index] ?? '')))
@@ -39,38 +45,40 @@ describe('[5.9.5] a receipt in Python', function () {
     await skipWithoutPython(this)
   })
 
-  for (const [name, answer] of Object.entries(ANSWERS)) {
-    it(`verifies for the ${name}, and for no changed text`, async () => {
-      const texts = [JSON.stringify(answer), receiptFor(key, answer), JSON.stringify(keySetOf(key))]
-      const { code, stdout, stderr } = await runPython([PROGRAM, ...(await filesOf(texts))])
+  for (const [name, answer] of Object.entries(ANSWERS))
+    it(`verifies for the ${name}`, async () => {
+      const { code, stdout, stderr } = await runPython([PROGRAM, ...(await filesOf(textsOf(answer)))])
       expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
       expect(JSON.parse(stdout)).to.deep.equal(claimsFor(answer))
-      // One program checks all changed texts, because each start of Python takes long.
-      const changed = texts.flatMap((text, index) =>
-        Array.from({ length: 12 }, (_, step) => {
-          const at = Math.floor(((step + 0.5) * Buffer.byteLength(text)) / 12)
-          return texts.map((each, other) => (other === index ? flipByte(text, at, 1) : each))
-        }),
-      )
-      const script = [
-        `import importlib.util, json, sys`,
-        `spec = importlib.util.spec_from_file_location("example", ${JSON.stringify(PROGRAM)})`,
-        `example = importlib.util.module_from_spec(spec)`,
-        `spec.loader.exec_module(example)`,
-        `for answer, receipt, keys in json.load(sys.stdin):`,
-        `    try:`,
-        `        example.verify_receipt(example.parse(answer), receipt, example.parse(keys))`,
-        `        print("accepted", answer, receipt, keys)`,
-        `    except Exception:`,
-        `        print("refused")`,
-      ].join('\n')
-      const run = await runPython(['-c', script], { stdin: JSON.stringify([...changed, texts]) })
-      const lines = run.stdout.trim().split('\n')
-      expect(run.stderr).to.equal('')
-      expect(lines.slice(0, -1)).to.deep.equal(changed.map(() => 'refused'))
-      expect(lines.at(-1)).to.match(/^accepted/)
     })
-  }
+
+  it('does not verify for a changed text', async () => {
+    const texts = textsOf(ANSWERS['lookup'] ?? expect.fail('no answer'))
+    // One program checks all changed texts, because each start of Python takes long.
+    const changed = texts.flatMap((text, index) =>
+      Array.from({ length: 12 }, (_, step) => {
+        const at = Math.floor(((step + 0.5) * Buffer.byteLength(text)) / 12)
+        return texts.map((each, other) => (other === index ? flipByte(text, at, 1) : each))
+      }),
+    )
+    const script = [
+      `import importlib.util, json, sys`,
+      `spec = importlib.util.spec_from_file_location("example", ${JSON.stringify(PROGRAM)})`,
+      `example = importlib.util.module_from_spec(spec)`,
+      `spec.loader.exec_module(example)`,
+      `for answer, receipt, keys in json.load(sys.stdin):`,
+      `    try:`,
+      `        example.verify_receipt(example.parse(answer), receipt, example.parse(keys))`,
+      `        print("accepted", answer, receipt, keys)`,
+      `    except Exception:`,
+      `        print("refused")`,
+    ].join('\n')
+    const run = await runPython(['-c', script], { stdin: JSON.stringify([...changed, texts]) })
+    const lines = run.stdout.trim().split('\n')
+    expect(run.stderr).to.equal('')
+    expect(lines.slice(0, -1)).to.deep.equal(changed.map(() => 'refused'))
+    expect(lines.at(-1)).to.match(/^accepted/)
+  })
 
   it('verifies with PyJWT', async function () {
     const answer = ANSWERS['lookup'] ?? expect.fail('no answer')
