@@ -12,7 +12,6 @@ const QUESTION = 'Row 1 is perhaps a header: Gamma Sample Company. Is it one? [y
 
 describe('[15.14] the question for a doubtful header, in a terminal', () => {
   for (const [name, keys, status, shown] of [
-    ['goes on with a header after y', 'y\n', 0, /\n2 rows: 2 /],
     ['goes on without a header after n', 'n\n', 0, /\n3 rows: 3 /],
     ['ends the command at Ctrl-C', '\u0003', 1, /Aborted with Ctrl\+C/],
     ['ends the command at Ctrl-D', '\u0004', 1, /Aborted with Ctrl\+D/],

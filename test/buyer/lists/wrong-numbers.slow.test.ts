@@ -81,12 +81,6 @@ describe('a list with wrong company numbers', function () {
       expect(code, stderr).to.equal(0)
       expect(said).to.contain('1 row has a number in the column CRO that no company has.\nPaid in')
     })
-
-    it('goes on if half of the rows are right', async () => {
-      await writeFile(file, `Company,CRO\nPlain Fixture Ltd,73848\nNumbered Fixture 3,${UNKNOWN}\n`)
-      const { code, stderr } = await run(['--batch'])
-      expect(code, stderr).to.equal(0)
-    })
   })
 
   for (const batch of [[], ['--batch']])
