@@ -144,7 +144,7 @@ describe('the operations over all transports', () => {
         }
         quoted += overRest.status === 402 ? 1 : 0
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     )
     expect(quoted).to.be.greaterThan(0)
   })
