@@ -11,7 +11,7 @@ import { useService } from '../support/use-service.ts'
 describe('the output of the commands that buy', () => {
   const { service } = useService(() => startTestService())
   let directory: string
-  before(async () => {
+  beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
   })

@@ -100,7 +100,7 @@ const WRONG: [args: string[], status: number, message: RegExp][] = [
 describe('wrong input of the commands that buy', () => {
   const { service } = useService(() => startTestService())
   let directory: string
-  before(async () => {
+  beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     await mkdir(join(directory, 'sandbox'))
     await writeFile(join(directory, 'sandbox', 'buyer.key'), service.buyerKey, { mode: 0o600 })

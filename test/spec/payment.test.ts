@@ -80,19 +80,21 @@ for (const mode of ['mainnet', 'testnet'] as const) {
     }
 
     it('include the EIP-712 domain: a signature for that of the other mode buys nothing', async () => {
+      const { settled } = service.counts()
       const refused = await buy('73848', CONSTANTS[mode === 'mainnet' ? 'testnet' : 'mainnet'].domain)
-      expect([refused.status, service.counts().settled]).to.deep.equal([402, 0])
+      expect([refused.status, service.counts().settled]).to.deep.equal([402, settled])
     })
 
     it('[1.7] sell the synthetic company on testnet only', async () => {
       expect((await buy('73848')).json['company']).to.include({ company_number: '73848' })
+      const { settled } = service.counts()
       const synthetic = await buy('00000000')
       if (mode === 'testnet') {
         expect(synthetic.json['company']).to.include({ legal_name: 'SYNTHETIC TEST COMPANY LIMITED' })
         expect(synthetic.json['source']).to.include({ synthetic: true })
       } else {
         expectRefusal(synthetic, 'company_not_found')
-        expect(service.counts().settled).to.equal(1)
+        expect(service.counts().settled).to.equal(settled)
       }
     })
   })
