@@ -284,14 +284,14 @@ describe('[15.11] the command client reconcile', function () {
         expect((await run(args)).stderr).to.match(new RegExp(fault))
       }
       // What a person writes beside both candidates of a row.
-      for (const [first, second, shown] of [
+      for (const [first, second, number] of [
         ['none', '1005', '1005'],
         ['1004', 'none', '1004'],
       ] as const) {
         table.rows[2]![table.rows[0]!.length - 1] = second
         await choose(first)
         expect(await service.transfersOf(() => run(args))).to.equal(0)
-        expect((await readOut())[0]).to.include({ decision: 'chosen', company_number: shown })
+        expect((await readOut())[0]).to.include({ decision: 'chosen', company_number: number })
       }
       table.rows[2]![table.rows[0]!.length - 1] = '1004'
       await choose('1005')
