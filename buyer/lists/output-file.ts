@@ -37,7 +37,10 @@ async function readRecord(options: OutputOptions): Promise<z.infer<typeof record
   return recordSchema.safeParse(parseJson(text ?? '')).data
 }
 
-/** Why the file must not be replaced, and what to do. Undefined if there is no file, or if it is unchanged since this list wrote it. */
+/**
+ * Why the file must not be replaced, and what to do. Undefined if there is no file, or if it is unchanged since this
+ * list wrote it.
+ */
 export async function foreignOutput(options: OutputOptions): Promise<string | undefined> {
   const { out, file, folder } = options
   if (out === STREAM) return undefined
