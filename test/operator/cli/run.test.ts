@@ -62,7 +62,7 @@ describe('the command line', () => {
     ['client', 'reconcile', 'list.csv', '--column', 'name', '--out', 'docs'],
     ['client', 'reconcile', 'list.csv', '--column', 'name', '--review', 'list.reconciled.csv'],
     ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'x.html'],
-    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'x.xlsx'],
+    ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'x.ods'],
     ['client', 'watch', 'list.csv', '--column', '1', '--max-total', '1.00', '--state', 'x', '--report', 'list.csv'],
   ]) {
     it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {
