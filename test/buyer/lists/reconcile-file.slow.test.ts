@@ -314,7 +314,7 @@ describe('[15.11] the command client reconcile', function () {
       const stopped = await run(args, { fetch: interruptAtFirst, interrupted: () => controller.signal })
       expect(stopped.code).to.equal(4)
       expect(stopped.stderr).to.match(
-        /^Stopping\. Please wait for the sum of the payments\. The same command continues, and pays nothing twice\.\nInterrupted\. Paid: (0\.\d\d) USDC, in all runs \1 USDC\. \d payments, \S+ USDC, without an answer\. Not known .* The same command continues, and pays nothing twice\.\n$/,
+        /^Stopping\. Please wait for the sum of the payments\. The same command continues, and pays nothing twice\.\nInterrupted\. Paid: (0\.\d\d) USDC, in all runs \1 USDC\. \d payments?, \S+ USDC, without an answer\. Not known .* The same command continues, and pays nothing twice\.\n$/,
       )
       const warned = stopped.text.indexOf('300 of 300 rows have no usable number in the column VAT.')
       expect(warned).to.be.within(0, stopped.text.indexOf('At most'))
