@@ -42,7 +42,11 @@ export function useListPage(rows: readonly Parameters<typeof toCsv>[number][] = 
   const { page, open, pay, seen } = used
   const openList = async () => {
     await open('/?operation=list')
-    await page.waitForFunction('globalThis.document.querySelector("link[href*=lists]")')
+    // The button is hidden by the code of lists.
+    await page.evaluate(`(async () => {
+      while (!document.querySelector('link[href*=lists]') || document.querySelector('#go').checkVisibility())
+        await new Promise((resolve) => setTimeout(resolve, 25))
+    })()`)
   }
   const choose = (name: string, text: string | Buffer) =>
     page.setInputFiles('#file', { name, mimeType: 'application/octet-stream', buffer: Buffer.from(text) })

@@ -9,7 +9,7 @@ import { RUN } from './watchdog.ts'
 
 /** What is not tested without each program, and the package of Debian that has it. */
 const PROGRAMS = {
-  chromium: ['chromium', 'the page in a browser'],
+  chromium: ['chromium-headless-shell', 'the page in a browser'],
   PostgreSQL: ['postgresql-15', 'the response log in PostgreSQL'],
   pgbouncer: ['pgbouncer', 'the response log behind pgbouncer'],
   promtool: ['prometheus', 'when alerts fire'],
