@@ -75,7 +75,9 @@ export function describeFailure(
   // The same command does not continue a purchase that cannot be read.
   const isQuiet = isUnsigned || isOther || code === 'purchase_unreadable'
   const known = isQuiet ? '' : answer && outcome.kind === 'sold' ? CHARGED : describeOutcome(outcome)
-  const retry = outcome.kind === 'unknown' && known !== '' && file !== undefined ? `Or: --retry ${file}` : ''
+  // The command of a list sends all its open payments again.
+  const mayRetry = outcome.kind === 'unknown' && known !== '' && file !== undefined && !isOfList
+  const retry = mayRetry ? `Or: --retry ${file}` : ''
   const { error: refusal, ...dataError } = { error: undefined, ...(answer && saved && readDataError(saved)) }
   const refused = refusalSchema.safeParse(refusal).data
   return {

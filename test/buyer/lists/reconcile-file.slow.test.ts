@@ -596,6 +596,7 @@ describe('[15.11] the command client reconcile', function () {
         const lost = await run(command, { fetch: loseAnswers })
         expect(lost.code).to.equal(4)
         expect(lost.stderr).to.contain('The same command continues, and pays nothing twice.')
+        expect(lost.stderr).to.not.contain('--retry')
         expect((await run(command)).code).to.equal(0)
       })
       expect(paid).to.equal(1)
