@@ -83,7 +83,12 @@ function explain(
   const [conflict] = conflicts
   if (status === 'matched') {
     const others = second ? `, the next one ${second.score}` : ''
-    return { explanation: `The first candidate has ${score} points${others}.`, next: 'nothing' }
+    const given = [
+      query.eircode !== undefined && signals.eircode_exact !== true && 'Eircode',
+      query.address !== undefined && signals.address_contains !== true && 'address',
+    ].filter(Boolean)
+    const unconfirmed = given.length > 0 ? ` Its record does not confirm the given ${given.join(' and ')}.` : ''
+    return { explanation: `The first candidate has ${score} points${others}.${unconfirmed}`, next: 'nothing' }
   }
   if (isTruncated) return { explanation: 'Not all companies with such a name were examined.', next: 'narrow' }
   if (conflict) {

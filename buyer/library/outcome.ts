@@ -61,7 +61,7 @@ export function knownFrom(outcome: Outcome): number {
 /** @param showMoment how the reader sees a time; by default with date and zone */
 export function describeOutcome(outcome: Outcome, showMoment = toMoment): string {
   if (outcome.kind !== 'not_sold_later') return OUTCOMES[outcome.kind].sentence
-  return `Not charged, which is certain after ${showMoment(outcome.certainFrom)}. Until then the same payment is sent again.`
+  return `Not charged, which is certain after ${showMoment(outcome.certainFrom)}. Until then the same request sends the same payment, and signs no other.`
 }
 
 /** The outcome in JSON output and in errors of the library. */

@@ -22,6 +22,9 @@ export interface Batch {
 /** What the service answers if it refuses a batch as a whole. It charges nothing then. */
 export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...BATCH.refusals, BATCH.inputFault])
 
+/** A batch is refused with this code if no item has a record, which then holds for each of its rows. */
+const NO_RECORD: RefusalCode = 'company_not_found'
+
 /** Equal rows have equal keys. The key names the purchase of the row alone. */
 export function rowKey(baseUrl: string, operation: Operation): string {
   return purchaseName(restRequest(baseUrl, operation))
@@ -70,11 +73,13 @@ export async function readPurchasedRows(
     if (state.kind === 'open') bought.open.push(found)
     const code = purchase.answer && describeAnswer(purchase.answer).code
     if (operation?.definition !== BATCH) bought.rows.set(name, { state, entry })
-    else if (code && BATCH_REFUSALS.has(code)) bought.refused.add(name)
+    else if (code && code !== NO_RECORD && BATCH_REFUSALS.has(code)) bought.refused.add(name)
     else {
       const batch: Batch = { request: purchase.request, items: itemsOf(operation) }
       const refusals = state.kind === 'paid' ? batchRefusals(purchase.answer?.body) : []
-      for (const [at, [key, row]] of batchRows(baseUrl, batch, { state, entry }).entries()) {
+      // A refused batch has cost nothing.
+      const paidEntry = code === NO_RECORD ? undefined : entry
+      for (const [at, [key, row]] of batchRows(baseUrl, batch, { state, entry: paidEntry }).entries()) {
         const refusal = refusals[at]
         batches.push([key, refusal === undefined ? row : { ...row, state: { kind: 'decided', code: refusal } }])
       }

@@ -7,7 +7,7 @@ import { ROWS_ABOVE_MAX } from '../../lists/header.ts'
 import { describeSheet, type List } from '../../lists/list.ts'
 import type { Plan } from '../../lists/plan.ts'
 import { namesOf, type ColumnNames } from '../../lists/columns.ts'
-import { NO_COLUMNS } from '../../lists/propose-columns.ts'
+import { describeColumn, findUnreadNumbers, NO_COLUMNS } from '../../lists/propose-columns.ts'
 import type { RowCells } from '../../lists/rows.ts'
 import { copyButton, create, paragraph, table } from '../elements.ts'
 import { account, baseUrl, mode } from '../question.ts'
@@ -62,12 +62,18 @@ export function preview(
     (list.hidden > 0 || given.hasHiddenRows) && chooseHidden(given, again),
     ...chooseColumns(given, list, again),
   ]
+  const unread = findUnreadNumbers(columns, { rows: cells.rows, headerRow: given.headerRow ?? 0 })
+  const hint =
+    unread === undefined
+      ? []
+      : [`${toHead(describeColumn(unread, list.header))} is not read. If it has company numbers, choose it.`]
   withdraw(
     create(
       'div',
       { class: 'actions' },
       controls.filter((each) => each instanceof HTMLElement),
     ),
+    ...hint.map((text) => paragraph(text, 'fault')),
     ...describeSheet(cells, list.hidden, '').map((text) => paragraph(text)),
     ...announced,
     table(titles, shown),

@@ -21,9 +21,11 @@ export async function saveList(list: List, rows: readonly ShownRow[], { name: gi
   const header = head.pop()
   if (header) head.push([...header, ...uniqueNames([TRAIL], header.map(toText))])
   const cells = rows.map((row) => cellsOf(row, trails))
-  const { format, width: addedFrom } = list
+  const { width: addedFrom } = list
+  // Spreadsheets do not look for tabs in a CSV. Pasted cells have them.
+  const format = end === 'csv' && list.format.separator === '\t' ? undefined : list.format
   const headerRow = list.header && list.above.length + 1
-  save(name, await encodeTable([...head, ...cells], { name, format, addedFrom, headerRow }))
+  save(name, await encodeTable([...head, ...cells], { name, addedFrom, headerRow, ...(format && { format }) }))
 }
 
 function cellsOf({ known: { listed, result }, key }: ShownRow, trails: Trails): Cell[] {

@@ -28,6 +28,9 @@ describe('[2.6, 2.7, 2.13, 12.5, 12.12] an answer with candidates', () => {
     expect(found).to.include({ status: 'matched', next: 'nothing' })
     expect([found.differs_in, found.related]).to.deep.equal([[], []])
     expect(found.explanation).to.match(/^The first candidate has [0-9]+ points\.$/)
+    const other = { name: 'Alpha Sample Trading Ltd', address: 'No Such Street' }
+    expect(ask(other)).to.include({ status: 'matched', next: 'nothing' })
+    expect(ask(other).explanation).to.match(/points\. Its record does not confirm the given address\.$/)
   })
 
   it('names the members in which the nearest candidates differ, and the evidence that could decide', () => {

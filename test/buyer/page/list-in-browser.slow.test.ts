@@ -59,8 +59,20 @@ describe('a list in the page', () => {
     await seen('#answer', /29 to buy/)
     expect(await service.transfersOf(() => pay().then(() => summary(/paid 0.057 USDC/)))).to.equal(3)
     const csv = await savedBy('#answer .actions button:last-of-type')
-    expect(csv.split(/\r?\n/)[0]).to.match(/^Supplier\tCRO\tdecision/)
+    expect(csv.split(/\r?\n/)[0]).to.match(/^\uFEFF?"?Supplier"?,"?CRO"?,decision/)
     expect(csv).to.contain('=1+1 Trading')
+  })
+
+  it('keeps its answers after a reload if no row has a record, and warns of numbers that are not read', async () => {
+    await openList()
+    await page.fill('#lines', 'Name\tNumber\nPlain Fixture Ltd\t73848\nFirst Twin Ltd\t335801')
+    await seen('#answer', /The column Number is not read\. If it has company numbers, choose it\./)
+    await page.fill('#lines', '00042\n999999')
+    await seen('#answer', /2 to buy/)
+    expect(await service.transfersOf(() => pay().then(() => summary(/2 without a match, paid 0 USDC/)))).to.equal(0)
+    await page.reload()
+    await summary(/2 without a match, paid 0 USDC/)
+    expect(await go()).to.equal(false)
   })
 
   it('is one purchase with the name of its file, which is opened again in a new tab with its columns and choices', async () => {

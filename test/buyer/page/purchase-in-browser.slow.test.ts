@@ -81,7 +81,7 @@ describe('a purchase in the page', () => {
       await service.transfersOf(() =>
         ask('999').then(() =>
           status(
-            /^No company has this number. .* Not charged, which is certain after \d\d:\d\d (?:today|on .*)\. Until then the same payment is sent again\.$/,
+            /^No company has this number. .* Not charged, which is certain after \d\d:\d\d (?:today|on .*)\. Until then the same request sends the same payment, and signs no other\.$/,
           ),
         ),
       ),
