@@ -136,7 +136,7 @@ export const REFUSALS = {
   ),
   overloaded: unavailable(
     OVERLOAD_RETRY_SECONDS,
-    'The service is starting, is stopping, or has too many requests in progress.',
+    'The service is starting, is stopping, has too many requests in progress, or too little space on its disk.',
     'wait',
   ),
   registry_unchecked: unavailable(REMOTE_RETRY_SECONDS, 'The registry cannot be read at the moment.', 'wait'),

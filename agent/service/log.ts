@@ -28,7 +28,8 @@ export function logEvents(log: Logger) {
  * Describes a cause by the names and codes of its chain of errors. Messages are left out, because those of
  * facilitators, RPC servers and libraries contain calldata, signatures and addresses.
  */
-export function describeCause(cause: unknown): { error: string; reason?: string } {
+export function describeCause(cause: unknown): { error?: string; reason?: string } {
+  if (cause === undefined) return {}
   const names: string[] = []
   for (let each: unknown = cause; each instanceof Error && names.length < CAUSES_MAX; each = each.cause) {
     // The code of an `ImportError` is one of a fixed set.

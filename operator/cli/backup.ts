@@ -1,8 +1,10 @@
 /** The commands `backup` and `restore`: a copy of the response log, the keys, the catalogue and the journal. */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { matching } from '../../agent/command-line/arguments.ts'
 import type { Config } from '../../agent/service/config.ts'
 import type { AddCommand, CommandContext } from '../../agent/command-line/context.ts'
+import { responsesFolder } from '../../store/files/layout.ts'
 import { loadConfig } from './configuration.ts'
 
 const BACKUP_HELP = `
@@ -32,6 +34,10 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .addHelpText('after', BACKUP_HELP)
     .action(async (folder: string, { keep }: { keep?: string }) => {
       const { backUp } = await import('../../store/backup/write.ts')
+      const { openCurrentLog } = await import('../../agent/service/response-log.ts')
+      const config = await loadConfig(context)
+      const isHere = config.responseLog === undefined && existsSync(responsesFolder(config.dataDirectory))
+      if (isHere) await (await openCurrentLog(config, { readOnly: true })).close()
       const directories = await readDirectories(context, folder)
       const counts = await backUp({
         ...directories,

@@ -20,9 +20,9 @@ const ACTIONS = [
 export const addKeysCommand: AddCommand = (program, context) => {
   const run = async (action: (typeof ACTIONS)[number][2] | 'compromiseKeys', kids: string[] = []) => {
     const commands = await import('../../keys/command.ts')
-    const { openConfiguredLog } = await import('../../agent/service/response-log.ts')
+    const { openCurrentLog } = await import('../../agent/service/response-log.ts')
     const config = await loadConfig(context)
-    await using log = await openConfiguredLog(config, { now: context.now, readOnly: action === 'listKeys' })
+    await using log = await openCurrentLog(config, { now: context.now, readOnly: action === 'listKeys' })
     const { keysDirectory: directory } = config
     await commands[action]({ directory, log, now: () => context.now().getTime(), print: context.print, kids })
   }

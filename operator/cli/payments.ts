@@ -18,8 +18,8 @@ Examples:
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
   const openLog = async (readOnly = true) => {
-    const { openConfiguredLog } = await import('../../agent/service/response-log.ts')
-    return openConfiguredLog(await loadConfig(context), { readOnly })
+    const { openCurrentLog } = await import('../../agent/service/response-log.ts')
+    return openCurrentLog(await loadConfig(context), { readOnly })
   }
   const payments = program
     .command('payments')

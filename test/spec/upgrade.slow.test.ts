@@ -194,7 +194,14 @@ describe('the documented upgrade', function () {
     expect(await machine.run(migrate.replace(/^.*(?=agent)/, ''))).to.contain('applied migration 1')
     delete machine.environment['RESPONSE_LOG']
     expect(await machine.run(move.replace(documented, url))).to.match(/^moved 1 records to /)
-    expect(await machine.agent(['serve'])).to.match(/^exit 1: The response log was moved to .*\n$/)
+    const moved = /^exit 1: The response log was moved to .*\n$/
+    for (const command of [
+      ['serve'],
+      ['payments', 'unfinished'],
+      ['keys', 'list'],
+      ['backup', join(await makeTemporaryDirectory(), 'backup')],
+    ])
+      expect(await machine.agent(command), command.join(' ')).to.match(moved)
     machine.environment['RESPONSE_LOG'] = url
     await machine.run(start)
     await expectReplay(sale)

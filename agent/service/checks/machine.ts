@@ -58,7 +58,7 @@ export async function checkDisk({ config }: Pick<Subject, 'config'>, readFree = 
   if (free < FREE_BYTES_MIN.sale && config.responseLog === undefined)
     return failed(`${left}, a sale needs ${FREE_BYTES_MIN.sale / MIB} MiB: free space on the disk of DATA_DIR`)
   return free < FREE_BYTES_WARNING
-    ? warning(`${left}, an import needs ${FREE_BYTES_MIN.import / MIB} MiB: free space on the disk of DATA_DIR`)
+    ? warning(`${left}, less than ${FREE_BYTES_WARNING / MIB} MiB: free space on the disk of DATA_DIR`)
     : passed(left)
 }
 

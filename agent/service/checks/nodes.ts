@@ -1,4 +1,5 @@
 /** Checks of the chain: every node, the local clock, the token, the receiver, and the gas of the relayer. */
+import { privateKeyToAddress } from 'viem/accounts'
 import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
 import { isNear } from '../../settlement/chain/clock.ts'
 import type { Observation } from '../../settlement/chain/observe.ts'
@@ -6,6 +7,7 @@ import { observeEach } from '../../settlement/chain/reader.ts'
 import { DEPLOYMENTS } from '../../payment/terms.ts'
 import { isAnswering, isRevert, openRpc, RpcError } from '../../settlement/rpc/json-rpc.ts'
 import { WrongChain } from '../../settlement/rpc/nodes.ts'
+import { readRelayerKey } from '../externals.ts'
 import { failed, numbered, passed, warning, type Finding, type Subject } from './subject.ts'
 
 type Node = PromiseSettledResult<Observation>
@@ -122,6 +124,9 @@ export async function checkRelayer(subject: Subject): Promise<Finding[]> {
   const left = await subject.settlementsLeft().catch(() => undefined)
   if (left === undefined) return unanswered(subject, 'the node does not tell the balance of the relayer')
   const text = `gas for about ${left} payments`
-  if (left === 0n) return failed(`${text}: send ether to the relayer`)
-  return left < SETTLEMENTS_LEFT_MIN ? warning(`${text}: send ether to the relayer`) : passed(text)
+  if (left >= SETTLEMENTS_LEFT_MIN) return passed(text)
+  const { facilitator } = subject.config
+  const relayer =
+    facilitator.kind === 'self' ? privateKeyToAddress(readRelayerKey(facilitator.relayerKeyFile)) : 'the relayer'
+  return (left === 0n ? failed : warning)(`${text}: send ether to ${relayer}`)
 }

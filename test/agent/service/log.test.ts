@@ -33,7 +33,7 @@ describe('the cause in a log line', () => {
       undefined,
     ]
     for (const cause of causes) {
-      const { error } = describeCause(cause)
+      const { error = '' } = describeCause(cause)
       expect(error).to.not.contain('5e5e')
       expect(error).to.not.contain('\n')
     }
@@ -42,6 +42,7 @@ describe('the cause in a log line', () => {
   it('ends for errors that cause each other', () => {
     const one = new Error('one')
     one.cause = one
-    expect(describeCause(one).error.split(' < ')).to.have.lengthOf(5)
+    expect(describeCause(one).error?.split(' < ')).to.have.lengthOf(5)
+    expect(describeCause(undefined)).to.deep.equal({})
   })
 })
