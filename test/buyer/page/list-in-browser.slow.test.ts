@@ -68,7 +68,7 @@ describe('a list in the page', () => {
     await page.fill('#lines', 'Name\tNumber\nPlain Fixture Ltd\t73848\nFirst Twin Ltd\t335801')
     await seen('#answer', /The column Number is not read\. If it has company numbers, choose it\./)
     await page.fill('#lines', '00042\n999999')
-    await seen('#answer', /2 to buy/)
+    await seen('#answer', /2 rows: 2 to buy for 0.002 USDC/)
     expect(await service.transfersOf(() => pay().then(() => summary(/2 without a match, paid 0 USDC/)))).to.equal(0)
     await page.reload()
     await summary(/2 without a match, paid 0 USDC/)
