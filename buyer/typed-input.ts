@@ -2,8 +2,8 @@
 import { readTypedNumber } from '../agent/operation/typed-number.ts'
 
 /**
- * A mistyped option or a negative number: nothing is bought for what is perhaps a mistake. A CSV file can have a quote
- * before the sign.
+ * A minus sign or a dash before the number, which can be a mistyped option or a negative number. Other punctuation can
+ * come first: in a CSV, a quote keeps a spreadsheet from reading a formula.
  */
 const SIGNED = /^[^\p{L}\p{N}]*[\p{Pd}\u2212]/u
 

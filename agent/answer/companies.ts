@@ -86,13 +86,17 @@ export const answerResolve: AnswerFunction<typeof resolve> = (query, context) =>
 function withExplanation(
   query: ResolveInput,
   decided: Pick<ResolveResponse, 'status'> & ReturnType<typeof ranked> & ReturnType<typeof provenanceOf>,
-  { namesakes = [], searched }: { namesakes?: readonly Candidate[]; searched?: readonly Candidate[] | undefined },
+  { namesakes = [], search }: { namesakes?: readonly Candidate[]; search?: () => readonly Candidate[] | undefined },
   context: AnswerContext,
 ): ReturnType<typeof answerResolve> {
   const { status, ...answer } = decided
   const { candidates } = answer
-  const beside = { namesakes, searched, registers: registersFor(query, context), now: context.now }
-  const explanation = explainResolution({ query, ...decided }, beside)
+  const registers = registersFor(query, context)
+  const searchName = () => {
+    const found = findInRegisters(registers, { name: query.name ?? '', fuzzy: 'always' }, context.now)
+    return found.kind === 'found' ? found.candidates : undefined
+  }
+  const explanation = explainResolution({ query, ...decided }, { namesakes, registers, search: search ?? searchName })
   const match = matchOf({ status, candidates })
   return {
     kind: 'computed',
@@ -134,8 +138,8 @@ function withEircodeOnly(
   const answer = found.kind === 'refused' ? none : found.answer
   const candidates = answer.candidates.filter(({ signals }) => signals.eircode_exact === true)
   if (candidates.length > 0) return withExplanation(query, { ...answer, candidates, status: 'ambiguous' }, {}, context)
-  const searched = found.kind === 'refused' ? [] : found.answer.candidates
-  return withExplanation(query, { ...none, status: 'no_match' }, { searched }, context)
+  const search = () => (found.kind === 'refused' ? undefined : found.answer.candidates)
+  return withExplanation(query, { ...none, status: 'no_match' }, { search }, context)
 }
 
 type ResolveInput = Parameters<typeof answerResolve>[0]

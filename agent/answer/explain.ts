@@ -18,7 +18,6 @@ import {
 } from '../operation/result.ts'
 import { ADDRESS_SCORE, EIRCODE_SCORE } from './search/candidate.ts'
 import { findEqualNames } from './search/equal-names.ts'
-import { findInRegisters } from './search/find-companies.ts'
 import type { Register } from './search/register.ts'
 import { namesOf, parseQueryName } from './search/typed-name.ts'
 
@@ -41,9 +40,8 @@ interface Beside {
   registers: readonly Register[]
   /** Companies of the same name that are no candidates, because the Eircode is that of the first one. */
   namesakes: readonly Candidate[]
-  /** The candidates of a search, if one was made. */
-  searched: readonly Candidate[] | undefined
-  now: () => Date
+  /** The candidates of a search for the name. Undefined if it takes too long. */
+  search: () => readonly Candidate[] | undefined
 }
 
 export function explainResolution(decided: Decided, beside: Beside): Explained {
@@ -53,15 +51,15 @@ export function explainResolution(decided: Decided, beside: Beside): Explained {
   const differs_in = companyMemberSchema.options.filter(
     (name) => near.length > 1 && new Set(near.map(({ company }) => JSON.stringify(company[name]))).size > 1,
   )
+  const searched = status === 'no_match' ? beside.search() : []
   // A match without a number has all companies of its name as candidates or namesakes.
-  const searched = status === 'no_match' ? (beside.searched ?? searchFor(query, beside)) : []
   const related =
     status === 'matched' && query.company_number === undefined
       ? relate(
           beside.namesakes.map(({ company }) => company),
           'same_name',
         ).slice(0, RELATED_MAX)
-      : findRelated(decided, searched, beside)
+      : findRelated(decided, beside.registers, searched)
   return { ...explain(decided, near, differs_in, { related, searched }), differs_in, related }
 }
 
@@ -69,14 +67,14 @@ function explain(
   { status, query, candidates, candidate_limit_reached: isTruncated }: Decided,
   near: readonly Candidate[],
   differs: Explained['differs_in'],
-  { related, searched }: { related: Explained['related']; searched: readonly Candidate[] },
+  { related, searched }: { related: Explained['related']; searched: readonly Candidate[] | undefined },
 ): Pick<Explained, 'explanation' | 'next'> {
   const [first, second] = candidates
   if (!first) {
     const similar = related.filter(({ relation }) => relation === 'similar').length
     const others = similar > 0 ? `; ${similar} with a similar name are in related` : ''
-    // A search would find and cost the same.
-    const next = searched.length > 0 ? 'search' : 'nothing'
+    // An empty search is charged.
+    const next = searched?.length === 0 ? 'nothing' : 'search'
     return { explanation: `No company has this name${others}.`, next }
   }
   const { score, conflicts, match_type, signals } = first
@@ -130,17 +128,11 @@ type Related = Explained['related'][number]
 const relate = (companies: readonly Company[], relation: Related['relation']): Related[] =>
   companies.map(({ company_number, legal_name, status }) => ({ company_number, legal_name, status, relation }))
 
-/** The candidates of a search for the name. */
-function searchFor({ name }: Decided['query'], { registers, now }: Beside): readonly Candidate[] {
-  const found = name === undefined ? undefined : findInRegisters(registers, { name, fuzzy: 'always' }, now)
-  return found?.kind === 'found' ? found.candidates : []
-}
-
 /** Companies of the same name that are no candidates, and those that a search has found. */
 function findRelated(
   { query: { name }, candidates }: Decided,
-  searched: readonly Candidate[],
-  { registers }: Beside,
+  registers: readonly Register[],
+  searched: readonly Candidate[] = [],
 ): Related[] {
   if (name === undefined) return []
   const query = parseQueryName(name)

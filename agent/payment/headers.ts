@@ -86,15 +86,15 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
     return { kind: 'payment', payment, json }
   }
   const names = parsed.error.issues.map(({ path }) => (path.includes(PAYMENT_IDENTIFIER) ? path[1] : path.at(-1)))
-  if (json !== undefined && names.includes('x402Version'))
+  if (names.includes('x402Version'))
     return { kind: 'unreadable', reason: 'invalid_x402_version', fault: { field: 'x402Version' } }
-  // All names are of the schema, so that none is input.
+  // All names are those of the schema, never input.
   const field = names[0]?.toString()
   return { kind: 'unreadable', reason: 'invalid_payload', fault: field === undefined ? NOT_DECODED : { field } }
 }
 
 const NOT_DECODED = {
-  detail: `one header of JSON in standard base64 is needed, of at most ${PAYMENT_HEADER_BYTES_MAX} bytes`,
+  detail: `send one header, with JSON in standard base64, of at most ${PAYMENT_HEADER_BYTES_MAX} bytes`,
 }
 
 /** The settlement in the value of a `PAYMENT-RESPONSE` header that the service has made. */

@@ -3,6 +3,7 @@
  * simulated transfer that the token reverts.
  */
 import { refused, refusedPayment, type PaymentRefused, type QuoteReason, type Refused } from '../operation/outcome.ts'
+import type { TransferAuthorization } from '../payment/headers.ts'
 import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'
 import { isNear, showsReply, toMs } from '../settlement/chain/clock.ts'
 import type { Observation, ObserveOptions } from '../settlement/chain/observe.ts'
@@ -17,7 +18,7 @@ export const UNAVAILABLE = refused({ code: 'payment_verification_unavailable' })
 export const UNANSWERED = { kind: 'unanswered' } as const
 /** The local clock is wrong, so no payment can be called late. */
 const CLOCK_WRONG = refused({ code: 'clock_wrong' })
-/** From `validBefore` to a block that nodes agree on. */
+/** After `validBefore`, until nodes agree on a block that is past it. */
 const BLOCK_SECONDS = 5
 
 export type NotForSale =
@@ -100,13 +101,13 @@ function judge(
   if (reason === undefined && !isNear(time, now())) return CLOCK_WRONG
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
   const isPassing = reason === 'invalid_exact_evm_payload_authorization_valid_before'
-  if (isPassing && time < BigInt(authorization.validBefore)) return notYetEnded(authorization.validBefore, now())
+  if (isPassing && time < BigInt(authorization.validBefore)) return notYetEnded(authorization, now())
   if (reason === undefined) return UNAVAILABLE
   return refusedPayment('payment_invalid', reason)
 }
 
 /** Too late for a sale, too early to say that nothing was paid. */
-function notYetEnded(validBefore: string, now: Date): Refused {
+export function notYetEnded({ validBefore }: TransferAuthorization, now: Date): Refused {
   const secondsLeft = Number(validBefore) - Math.floor(now.getTime() / 1000)
   return refused({
     code: 'payment_verification_unavailable',

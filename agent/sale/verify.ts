@@ -16,7 +16,7 @@ import { earliestSettlement } from '../settlement/observe-records.ts'
 import { isTransportFailure } from '../settlement/rpc/post-json.ts'
 import type { SettlementServices } from '../settlement/services.ts'
 import type { SaleStart } from '../settlement/settle.ts'
-import { checkRefusal, observeSale, UNANSWERED, UNAVAILABLE, type NotForSale } from './observe-sale.ts'
+import { checkRefusal, notYetEnded, observeSale, UNANSWERED, UNAVAILABLE, type NotForSale } from './observe-sale.ts'
 import { outcomeUnknown } from './record-outcome.ts'
 import type { SaleContext } from './sale-context.ts'
 
@@ -126,7 +126,8 @@ async function judgeVerification(
     return isTransportFailure(verification.cause) ? UNANSWERED : UNAVAILABLE
   }
   // Time has passed since the check in step 7, and the payment must still be valid when it is settled.
-  return checkTimes(checked.payment.payload.authorization, now()) ? UNAVAILABLE : verification
+  const { authorization } = checked.payment.payload
+  return checkTimes(authorization, now()) ? notYetEnded(authorization, now()) : verification
 }
 
 /**

@@ -89,8 +89,8 @@ export async function openSandbox({ config, now, onClockChange = () => undefined
 }
 
 /**
- * The payments of the old log do not exist on a new chain, so a new log is expected. The log of another receiver stays,
- * and the start refuses it: the directory is that of a service whose configuration is missing.
+ * The payments of the old log do not exist on a new chain, so a new log is expected. The log of another receiver stays
+ * in its place, and the start is refused: it is the log of a service that was started without its configuration.
  */
 async function setLogAside(dataDirectory: string, payTo: string, log: SandboxOptions['log']): Promise<void> {
   const used = await usedReceivers.read(dataDirectory)

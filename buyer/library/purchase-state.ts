@@ -101,7 +101,7 @@ export async function readAll(storage: BuyerStorage, now: Date) {
   return { listed, damaged: read.filter((each) => typeof each === 'string') }
 }
 
-/** The purchases of a storage, the oldest first. A damaged entry does not hide the others. */
+/** The purchases of a storage, the oldest first, without damaged entries. */
 export const listPurchases = async (storage: BuyerStorage, now: Date): Promise<ListedPurchase[]> =>
   (await readAll(storage, now)).listed
 

@@ -46,7 +46,7 @@ Example:
 
 const FILE = 'a CSV, or an .xlsx file'
 
-/** A review is read again. */
+/** A review is read by the next run, which reads no JSON. */
 const parseReviewName = (text: string) =>
   matching(/(?<!\.json)$/i, 'A review cannot be JSON: name a .csv, .tsv or .xlsx.')(parseTableName(text))
 
@@ -190,11 +190,7 @@ async function finish(
     context.fail({ message: `${message} The same command continues, and pays nothing twice.`, ...failure })
     return exitStatusOf(cause.outcome)
   })
-  const isWritten = await (out === STREAM ? context.flush() : undefined)?.then(
-    () => true,
-    () => false,
-  )
-  if (isWritten === false)
-    context.note('What is paid is kept: the same command writes the rows again, and pays nothing twice.')
+  const advise = () => context.note('The paid answers are kept. Run the same command again: it writes all rows.')
+  if (out === STREAM) await context.flush().catch(advise)
   context.finish(result)
 }

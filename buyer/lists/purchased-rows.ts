@@ -22,7 +22,7 @@ export interface Batch {
 /** What the service answers if it refuses a batch as a whole. It charges nothing then. */
 export const BATCH_REFUSALS: ReadonlySet<RefusalCode> = new Set([...BATCH.refusals, BATCH.inputFault])
 
-/** A batch is refused with this code if no item has a record, which then holds for each of its rows. */
+/** The code of a batch in which no item has a record. It is also the result of each row. */
 const NO_RECORD: RefusalCode = 'company_not_found'
 
 /** Equal rows have equal keys. The key names the purchase of the row alone. */
@@ -77,7 +77,7 @@ export async function readPurchasedRows(
     else {
       const batch: Batch = { request: purchase.request, items: itemsOf(operation) }
       const refusals = state.kind === 'paid' ? batchRefusals(purchase.answer?.body) : []
-      // A refused batch has cost nothing.
+      // A row of a refused batch was not charged, so it has no receipt.
       const paidEntry = code === NO_RECORD ? undefined : entry
       for (const [at, [key, row]] of batchRows(baseUrl, batch, { state, entry: paidEntry }).entries()) {
         const refusal = refusals[at]

@@ -87,6 +87,6 @@ export async function writeReview(path: string, found: readonly BoughtRow[], for
   })
   const columns = CANDIDATE_COLUMNS.map((column) => `candidate_${column}`)
   const header = [KEY, ...Object.keys(found[0]?.listed.cells ?? {}), 'decision', 'notes', ...columns, CHOICE]
-  // Excel reads a CSV with the mark only as UTF-8.
+  // Without the mark, Excel does not read a CSV as UTF-8.
   await writeTable(path, [header, ...rows], { format: { ...format, hasByteOrderMark: true } })
 }

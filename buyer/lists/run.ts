@@ -35,7 +35,7 @@ const BATCHES_AT_ONCE = 4
 /** An unpaid request that the service cannot answer yet, or a missing receipt, is tried again for five minutes. */
 const PAUSE_MS = 5_000
 const ATTEMPTS_MAX = 60
-/** The key set cannot be read. A paid answer of an earlier run is then the first that notices. */
+/** Attempts to check a receipt while the key set of the service cannot be read. */
 const UNREACHED_MAX = 2
 
 interface RowsOptions {

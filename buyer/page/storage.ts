@@ -98,8 +98,8 @@ export const purchasesOf = async (name: string): Promise<Bought[]> =>
   (await readPurchases()).filter(({ purchase }) => purchaseName(purchase.request) === name)
 
 /**
- * Removes the purchases of a request together, because a remaining older one would be taken for the newest. Keeps them
- * if one is open: its payment may still be settled.
+ * Removes all purchases of a request, because the newest of those that remain would count. Keeps all if one is open,
+ * because its payment may still be settled.
  */
 export async function removePurchases(name: string): Promise<void> {
   if ((await purchasesOf(name)).some(isOpen)) return

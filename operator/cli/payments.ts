@@ -32,18 +32,10 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .description('list the payments that were settled, as a CSV for the accounts')
     .requiredOption('--since <day>', 'the first day, YYYY-MM-DD in UTC', matching(DAY, 'It must be YYYY-MM-DD.'))
     .action(async ({ since }: { since: string }) => {
-      const { isPaid } = await import('../../store/log/states.ts')
-      const { decodeSettlement } = await import('../../agent/payment/headers.ts')
+      const { listSold, SOLD_COLUMNS } = await import('./sold-payments.ts')
       await using log = await openLog()
-      print('sold_at,operation,amount_usdc,network,payer,transaction,state')
-      let isComplete = true
-      for await (const identity of listSince(log, since)) {
-        const record = await tryRead(log, identity)
-        isComplete &&= record !== undefined
-        if (record && isPaid(record.state) && record.prepared_at >= since)
-          print(soldRow(record, decodeSettlement).join(','))
-      }
-      finish(isComplete)
+      print(SOLD_COLUMNS.join(','))
+      for await (const row of listSold(log, since)) print(row.join(','))
     })
   payments
     .command('unfinished')
@@ -98,29 +90,6 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
-/** Final records that are listed. */
-const LISTED_MAX = 1_000_000
-
-/** The open payments, and those that became final since the day. Each corrupt one is among them. */
-async function* listSince(log: ResponseLog, since: string): AsyncGenerator<string> {
-  const { listOpen } = await import('../../store/log/responses.ts')
-  yield* listOpen(log)
-  for (const identity of (await log.list({ kind: 'final', max: LISTED_MAX })).identities) {
-    // A payment becomes final after its sale, so all further ones were sold before.
-    if (((await tryRead(log, identity))?.updated_at ?? since) < since) return
-    yield identity
-  }
-}
-
-/** No member has a comma. */
-function soldRow(record: ResponseRecord, decode: (paymentResponse: string) => unknown): string[] {
-  const { prepared_at: soldAt, state, payment_response: response } = record
-  const { payment, requirements } = recordedPayment(record)
-  const { operation } = record.operation as { operation: string }
-  const { transaction } = decode(response ?? '') as { transaction: string }
-  const amount = (Number(requirements.amount) / 1_000_000).toFixed(6)
-  return [soldAt, operation, amount, requirements.network, payment.payload.authorization.from, transaction, state]
-}
 
 /** Undefined if the record does not exist or is corrupt. */
 function tryRead(log: ResponseLog, identity: string): Promise<ResponseRecord | undefined> {

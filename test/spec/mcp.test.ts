@@ -206,7 +206,7 @@ describe('POST /mcp', () => {
       expectRefusal(await post(ping(501)), 'invalid_body')
     })
 
-    it('accepts types with wildcards, which HTTP clients send', async () => {
+    it('accepts wildcards in Accept, which HTTP clients send by default', async () => {
       for (const Accept of ['*/*', 'application/*, text/*;q=0.5'])
         expect((await post(listTools, { Accept })).status).to.equal(200)
     })

@@ -67,7 +67,7 @@ export function mcpHandler({ clients, ...options }: McpOptions): RequestHandler 
 const TYPES = ['application/json', 'text/event-stream']
 const BOTH_TYPES = TYPES.join(', ')
 
-/** The SDK looks for the two types as text, and would refuse the types with wildcards that HTTP clients send. */
+/** The SDK searches the header for the two names, and refuses the wildcards that HTTP clients send by default. */
 const acceptsBoth = (request: ExpressRequest) => TYPES.every((type) => request.accepts(type) !== false)
 
 /** `text()` would keep each answer in memory until the next full garbage collection. */

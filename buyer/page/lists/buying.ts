@@ -83,7 +83,7 @@ export async function buyPlan(plan: Plan, { key, left, judgedColumns }: Buying):
   try {
     for await (const results of runList(plan, { baseUrl, buy, runtime: SHARED.runtime, storage, judgedColumns })) {
       for (const { listed, result } of results)
-        // One that is charged is stored, and the row may then be asked by its name.
+        // A refusal in a paid batch is stored: the plan knows it, and may ask the row by its name.
         if (result.kind === 'refused' && result.purchase === undefined) refused.set(reviewKey(listed.cells), result)
       done += results.length
       tell()

@@ -280,7 +280,10 @@ function offerRest(shown: OpenedList, plan: Plan): void {
   else offerNothing()
 }
 
-/** Sends what is stored, and signs what is announced. A click that confirms the column ends its check. */
+/**
+ * Offers to send the stored payments and to sign those that are announced.
+ * @param isConfirming whether the click also confirms the column of the numbers, which is then not checked
+ */
 function offerContinue(shown: OpenedList, plan: Plan, isConfirming = false): void {
   const judgedColumns = isConfirming ? undefined : judgedColumnsOf(shown.list, shown.stored)
   offer(isConfirming ? 'Continue so' : 'Continue', plan.left, () =>

@@ -22,7 +22,7 @@ export async function saveList(list: List, rows: readonly ShownRow[], { name: gi
   if (header) head.push([...header, ...uniqueNames([TRAIL], header.map(toText))])
   const cells = rows.map((row) => cellsOf(row, trails))
   const { width: addedFrom } = list
-  // Spreadsheets do not look for tabs in a CSV. Pasted cells have them.
+  // Pasted cells have tabs between them, which a spreadsheet does not expect in a CSV.
   const format = end === 'csv' && list.format.separator === '\t' ? undefined : list.format
   const headerRow = list.header && list.above.length + 1
   save(name, await encodeTable([...head, ...cells], { name, addedFrom, headerRow, ...(format && { format }) }))

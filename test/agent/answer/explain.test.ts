@@ -1,5 +1,6 @@
 /** What answers with candidates say of themselves: explanation, next, differs_in and related (contract 2.13, 12.5). */
 import { expect } from 'chai'
+import { explainResolution } from '../../../agent/answer/explain.ts'
 import { openTestRegister, type TestRegister } from '../../support/companies.ts'
 
 const ROWS = [
@@ -71,6 +72,9 @@ describe('[2.6, 2.7, 2.13, 12.5, 12.12] an answer with candidates', () => {
     const nothing = { related: [], explanation: 'No company has this name.', next: 'nothing' }
     expect(ask({ name: 'Zzqq Wwxx' })).to.deep.include(nothing)
     expect(register.search({ q: 'Zzqq Wwxx' }).candidates).to.deep.equal([])
+    const decided = { status: 'no_match', query: { name: 'Zzqq' }, candidate_limit_reached: false } as const
+    const tooBroad = { registers: [], namesakes: [], search: () => undefined }
+    expect(explainResolution({ ...decided, candidates: [] }, tooBroad)).to.include({ next: 'search' })
   })
 
   it('says of a search whether more can exist', () => {

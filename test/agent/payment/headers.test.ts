@@ -116,11 +116,11 @@ describe('the limits of a payment header', () => {
       refuse({ extensions: { 'payment-identifier': value } })
   })
 
-  it('[2.8] names the member at fault, or the form of the header', () => {
+  it('[2.8] names the member at fault, or says what the header must be', () => {
     const { payload, ...rest } = payment
     const faultOf = (text: string) => {
       const parsed = parsePaymentHeaders([text])
-      return parsed.kind === 'unreadable' && (parsed.fault.field ?? parsed.fault.detail?.slice(0, 10))
+      return parsed.kind === 'unreadable' && (parsed.fault.field ?? parsed.fault.detail?.slice(0, 15))
     }
     const withId = { extensions: { 'payment-identifier': { info: { id: 'short' } } } }
     const withValue = { ...payload, authorization: { ...payload.authorization, value: '01' } }
@@ -128,7 +128,7 @@ describe('the limits of a payment header', () => {
     const faults = members.map((change) => faultOf(header({ ...payment, ...change })))
     expect(faults).to.deep.equal(['x402Version', 'signature', 'value', 'payment-identifier'])
     expect(faultOf(header(rest))).to.equal('payload')
-    for (const text of ['', 'e30', '{}', header([])]) expect(faultOf(text)).to.equal('one header')
+    for (const text of ['', 'e30', '{}', header([])]) expect(faultOf(text)).to.equal('send one header')
   })
 
   it('[5.3.5] keeps the extensions as sent', () => {

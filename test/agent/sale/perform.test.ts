@@ -534,7 +534,10 @@ describe('a sale', () => {
       sale.now = () => new Date((validBefore - 14) * 1000)
       return { isValid: true, payer: payment.payload.authorization.from }
     }
-    expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+    const refusal = { code: 'payment_verification_unavailable', field: 'validBefore', retryAfterSeconds: 19 }
+    expect(await sale.lookup(payment))
+      .to.have.property('refusal')
+      .that.includes(refusal)
     expect(sale.count('settle')).to.equal(0)
     expect(await stateOf()).to.equal(undefined)
   })

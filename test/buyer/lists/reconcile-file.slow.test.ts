@@ -450,7 +450,7 @@ describe('[15.11] the command client reconcile', function () {
     ])
   })
 
-  it('writes the rows that are paid while the service cannot be reached, and says so at once', async () => {
+  it('writes the paid rows and ends after two attempts if the service cannot be reached', async () => {
     await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
     expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
     const written = await readFile(out)
@@ -577,13 +577,33 @@ describe('[15.11] the command client reconcile', function () {
     })
 
     it('asks row by row if a batch is refused, and never sends its payment again', async () => {
+      await writeFile(file, 'name,number\n,73848\n,999999\n')
+      const sent: string[] = []
+      const refuse = onPayment((send, input) => {
+        const path = new URL(input).pathname
+        sent.push(path)
+        return path.endsWith('/batch') ? Response.json({ error: { code: 'query_too_broad' } }, { status: 400 }) : send()
+      })
+      await run(numbered, { fetch: refuse })
+      expect((await readOut()).map(({ decision }) => decision).join()).to.equal('query_too_broad,query_too_broad')
+      expect(await service.transfersOf(() => run(numbered, { fetch: refuse }))).to.equal(1)
+      expect((await readOut()).map(({ decision }) => decision).join()).to.equal('matched,company_not_found')
+      const [batch, ...rows] = sent
+      expect([batch, rows.toSorted()]).to.deep.equal([
+        '/api/v1/batch',
+        ['/api/v1/company/73848', '/api/v1/company/999999'],
+      ])
+    })
+
+    it('asks for no row again if no row of its batch has a record', async () => {
       await writeFile(file, 'name,number\n,999998\n,999999\n')
       const sent: string[] = []
       const record = onPayment((send, input) => (sent.push(new URL(input).pathname), send()))
-      expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
-      expect((await readOut()).map(({ decision }) => decision).join()).to.equal('company_not_found,company_not_found')
-      await run(numbered, { fetch: record })
-      expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
+      for (const _ of ['first run', 'second run']) {
+        expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+        expect((await readOut()).map(({ decision }) => decision).join()).to.equal('company_not_found,company_not_found')
+      }
+      expect(sent).to.deep.equal(['/api/v1/batch'])
     })
   })
 

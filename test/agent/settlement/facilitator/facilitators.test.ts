@@ -214,7 +214,7 @@ describe('[5.8.1] several facilitators', () => {
     expect(two.paths).to.deep.equal([])
   })
 
-  it('no other one gets the payment of a sandbox, whose facilitator has no name', async () => {
+  it('none settles a payment that a facilitator without a name has verified, as that of a sandbox', async () => {
     const payment = await signedPayment()
     await sale.restart()
     sale.script.settle = () => Promise.reject(new Error('no answer'))
