@@ -601,7 +601,11 @@ describe('[15.11] the command client reconcile', function () {
       const record = onPayment((send, input) => (sent.push(new URL(input).pathname), send()))
       for (const _ of ['first run', 'second run']) {
         expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
-        expect((await readOut()).map(({ decision }) => decision).join()).to.equal('company_not_found,company_not_found')
+        const shown = (await readOut()).map(({ decision, receipt }) => [decision, receipt])
+        expect(shown).to.deep.equal([
+          ['company_not_found', ''],
+          ['company_not_found', ''],
+        ])
       }
       expect(sent).to.deep.equal(['/api/v1/batch'])
     })

@@ -40,7 +40,7 @@ describe('the command payments sold', () => {
     const [one, two, three] = ['1', '2', '3'].map((identity) => makeRecord({ identity, ...settled }))
     const log = {
       list: async ({ kind }: LogQuery) => ({
-        identities: kind === 'open' ? ['1', '2'] : ['2', '3', '4'],
+        identities: kind === 'open' ? ['1', '2'] : ['1', '2', '3', '4'],
         next: undefined,
       }),
       read: async (identity: string) => {
